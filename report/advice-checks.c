@@ -121,9 +121,11 @@ void advice_checks_print(const struct advice_view *v, int width)
 }
 
 /* A name of the program's is cut and made safe by whoever prints the line. */
-static void print_first(const struct moca_finding *f,
-			const struct moca_topology *t)
+static void print_first(const struct advice_view *v)
 {
+	const struct moca_finding *f = &v->advice->findings[0];
+	const struct moca_topology *t = &v->profile->topology;
+
 	printf("%s", f->title);
 	if (f->file && f->line)
 		printf(" (%s:%u)", f->file, f->line);
@@ -148,6 +150,10 @@ static void print_first(const struct moca_finding *f,
 		 f->kind == MOCA_FINDING_HUGE_PAGES)
 		printf("predicted: not known; confidence %s\n",
 		       moca_confidence_name(f->confidence));
+	else if (f->kind == MOCA_FINDING_SHARED_LINES && !v->profile->counts)
+		/* Records count pages, not how often a line is used. */
+		printf("predicted: not known before it is counted; confidence %s\n",
+		       moca_confidence_name(f->confidence));
 	else
 		printf("it has to do with %.0f %% of all accesses; confidence %s\n",
 		       100 * f->gain, moca_confidence_name(f->confidence));
@@ -160,7 +166,7 @@ void advice_first_print(const struct advice_view *v)
 	if (a->failed)
 		printf("%s\n%s\n", a->failed, a->again);
 	if (a->count)
-		print_first(&a->findings[0], &v->profile->topology);
+		print_first(v);
 	else if (a->failed)
 		puts("no rule found anything worth a change in what was recorded");
 	else if (a->undecided && !v->profile->counts)

@@ -50,39 +50,57 @@ int advice_synchronizes(const char *function)
 {
 	static const char *const prefixes[] = {
 		"pthread_", "lll_", "futex_", "sem_", "mtx_", "cnd_",
+		"condvar_",
 		"gomp_barrier_", "gomp_team_barrier_", "gomp_mutex_",
 	};
 
 	if (!function)
 		return 0;
 	function += strspn(function, "_");
+	/* glibc's name for its own calls: __GI___pthread_mutex_unlock. */
+	if (!strncmp(function, "GI_", 3))
+		function += strspn(function + 3, "_") + 3;
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
 		if (!strncmp(function, prefixes[i], strlen(prefixes[i])))
 			return 1;
 	return 0;
 }
 
-static int is_synchronization(struct rules *r, const struct moca_line_user *u)
+/* NULL: not known. */
+static const char *function_of(struct rules *r, const struct moca_line_user *u)
 {
 	struct moca_location at;
 	const char *path;
 
-	return !moca_where_code(r->p, r->trace, u->task, u->ip, u->ip_ns, &at,
-				&path) &&
-	       advice_synchronizes(at.function);
+	return moca_where_code(r->p, r->trace, u->task, u->ip, u->ip_ns, &at,
+			       &path) ? NULL : at.function;
+}
+
+static int is_condition(const char *function)
+{
+	return strstr(function, "cond_") || strstr(function, "condvar_") ||
+	       strstr(function, "cnd_");
+}
+
+int advice_is_one_lock(const char *a, const char *b, uint64_t bytes)
+{
+	if (!bytes || !advice_synchronizes(a) || !advice_synchronizes(b))
+		return 0;
+	/* Who waits for a condition, or tells it, has its mutex as well. */
+	if (is_condition(a) || is_condition(b))
+		return 1;
+	return bytes >> __builtin_ctzll(bytes) < 1ull << LOCK_BYTES;
 }
 
 /*
  * A lock, a barrier, a semaphore: all threads are to write it, and it is the C
- * library that does. Bytes that are farther apart are of two of these.
+ * library that does.
  */
 static int is_one_lock(struct rules *r, const struct moca_line_user *a,
 		       const struct moca_line_user *b)
 {
-	uint64_t bytes = a->write_bytes | b->write_bytes;
-
-	return bytes && bytes >> __builtin_ctzll(bytes) < 1ull << LOCK_BYTES &&
-	       is_synchronization(r, a) && is_synchronization(r, b);
+	return advice_is_one_lock(function_of(r, a), function_of(r, b),
+				  a->write_bytes | b->write_bytes);
 }
 
 static int meets(struct rules *r, const struct moca_line_user *u, size_t n,

@@ -196,6 +196,12 @@ const double *advice_cpu_more_ns(struct rules *r);
 const double *advice_cpu_in(struct rules *r);
 /* 1: a function of that name works on locks, barriers or the like (NULL: 0). */
 int advice_synchronizes(const char *function);
+/*
+ * Two threads write these bytes of a line (a bit each) in functions a and b, NULL:
+ * not known. Is it one lock or barrier, or a mutex with its condition variable, which
+ * who uses the one needs as well?
+ */
+int advice_is_one_lock(const char *a, const char *b, uint64_t bytes);
 /* Who calls the code that accesses each finding's object, where stacks tell. */
 void evidence_callers(struct rules *r);
 /* A number of the metadata; 0: there is none. */

@@ -563,6 +563,20 @@ static int locks(void)
 	CHECK(!advice_synchronizes("main") && !advice_synchronizes(NULL));
 	CHECK(!advice_synchronizes("semantics") && !advice_synchronizes("_"));
 	CHECK(!advice_synchronizes("my_pthread_work"));
+	CHECK(advice_is_one_lock("__pthread_mutex_lock",
+				 "___pthread_mutex_unlock", 0x1ull << 8));
+	/* Two mutexes; a mutex beside what the program writes. */
+	CHECK(!advice_is_one_lock("__pthread_mutex_lock",
+				  "__pthread_mutex_lock", 1 | 1ull << 40));
+	CHECK(!advice_is_one_lock("__pthread_mutex_lock", "main",
+				  1 | 1ull << 8));
+	CHECK(!advice_is_one_lock(NULL, "__pthread_mutex_lock", 1));
+	/* A mutex and its condition variable, as pigz has them. */
+	CHECK(advice_is_one_lock("__condvar_dec_grefs",
+				 "__GI___pthread_mutex_unlock_usercnt",
+				 1ull << 8 | 1ull << 56));
+	CHECK(advice_is_one_lock("pthread_mutex_lock", "pthread_cond_signal",
+				 1 | 1ull << 48));
 	return 0;
 }
 
