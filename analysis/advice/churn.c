@@ -23,6 +23,9 @@
  * caches and page tables are cold. As collect/run/calibrate.c has it of other faults.
  */
 #define COLD_NS 350.0
+/* Bytes of the blocks that prices are of: collect/run/calibrate-churn.h. */
+#define CHURN_SMALL (256. * 1024)
+#define CHURN_LARGE (8. * 1024 * 1024)
 /*
  * Of a first touch's price, that of one 4 KiB of a huge page at most. More, and there
  * was no huge page when the prices were measured.
@@ -37,6 +40,8 @@ struct churn {
 	/* The same, were no more pages needed than the largest block of each site. */
 	uint64_t again_most;
 	double price_ns;		/* of one, with giving it back */
+	int measured;			/* price_ns: what keeping such a page spares */
+	double renew_ns;		/* CPU time of one by the kernel; 0: not known */
 	double huge_ns;			/* less, where huge pages were asked for */
 	int huge_known;			/* there was one to be measured */
 	uint64_t huge;			/* of again, at most */
@@ -98,6 +103,43 @@ static void find_sites(const struct rules *r, struct churn *x)
 				    n - x->together / 4096 : 0);
 	x->explained = x->again ? (double)sum / x->again : 0;
 	x->mapped = sum ? (double)mapped / sum : 0;
+}
+
+/* Prices of blocks of so many bytes, by those of small and of large ones; 0: none. */
+static double price_of(const struct rules *r, const char *small,
+		       const char *large, double bytes)
+{
+	double a = advice_meta(r, small), b = advice_meta(r, large), at;
+
+	if (!(a > 0) || !(b > 0))
+		return fmax(fmax(a, b), 0);
+	at = log2(fmax(bytes, 1) / CHURN_SMALL) / log2(CHURN_LARGE / CHURN_SMALL);
+	return a + (b - a) * fmin(fmax(at, 0), 1);
+}
+
+/*
+ * What was measured with blocks of the size that the program has, once it had ended,
+ * in place of single pages when the recording began.
+ */
+static void measure_blocks(const struct rules *r, struct churn *x)
+{
+	double bytes = (double)x->together;
+	double spared = price_of(r, "cost.price.spared_small_ns",
+				 "cost.price.spared_large_ns", bytes);
+	double again = (double)(x->again + x->again_most) / 2, least;
+
+	if (!(spared > 0))
+		return;
+	x->measured = 1;
+	x->price_ns = spared + COLD_NS;
+	x->renew_ns = COLD_NS + price_of(r, "cost.price.renew_small_ns",
+					 "cost.price.renew_large_ns", bytes);
+	x->huge_ns = fmax(x->price_ns - advice_meta(r, "cost.price.native_huge_ns"), 0);
+	/* Recording keeps pages that are given back, so that the program alone takes
+	 * longer than what is left without recording's own. */
+	least = advice_meta(r, "cost.program_user_ns") +
+		fmax(again - (double)x->huge, 0) * x->renew_ns;
+	x->cpu_ns = fmax(x->cpu_ns, least);
 }
 
 static void measure(const struct rules *r, struct churn *x)
@@ -285,8 +327,13 @@ static void say(struct rules *r, struct moca_finding *f, const struct churn *x)
 		     x->touches, r->p->distinct, pages);
 	if (is_beyond(x))
 		finding_line(r, f->evidence,
-			     "the price of a first touch that was measured when the recording began, %.0f ns, was not the program's: all of them would take longer than its %.2f s of CPU time. Record on an idle machine to know",
-			     x->price_ns, all);
+			     "the price of a first touch that was measured when the recording %s, %.0f ns, was not the program's: all of them would take longer than its %.2f s of CPU time. Record on an idle machine to know",
+			     x->measured ? "ended" : "began", x->price_ns, all);
+	else if (x->measured)
+		finding_line(r, f->evidence,
+			     "writing a page of blocks of this size takes %.0f ns of CPU time more where they are given back than where they are kept: %.0f as measured on this machine when the program had ended, and %.0f as caches are cold in a program: %s of the program's %.2f s",
+			     x->price_ns, x->price_ns - COLD_NS, COLD_NS,
+			     seconds, all);
 	else
 		finding_line(r, f->evidence,
 			     "a first touch, and giving the page back, takes %.0f ns of CPU time on this machine: %.0f as measured when the recording began, and %.0f as caches are cold in a program: %s of the program's %.2f s",
@@ -323,6 +370,7 @@ int rule_churn(struct rules *r)
 
 	measure(r, &x);
 	find_sites(r, &x);
+	measure_blocks(r, &x);
 	share = x.cpu_ns > 0 ? taken_ns(&x) / x.cpu_ns : 0;
 	const struct condition needed[] = {
 		HOLDS("the trace has the prices of faults, and CPU time",

@@ -80,11 +80,14 @@ static struct moca_meter *meter(const struct account *a)
  */
 #define STACK_NS 250.0
 #define STACK_BYTE_NS 0.14
+/* First touches of a program, from which on it may be asked what they take. */
+#define CHURN_TOUCHES 20000
 
 void account_init(struct account *a, struct recorder *rec,
 		  struct task_clock *clock)
 {
 	struct fault_prices *p = &a->prices;
+	double system;
 
 	*p = calibrate_prices();
 	if (rec->opt->stack_bytes) {
@@ -107,6 +110,7 @@ void account_init(struct account *a, struct recorder *rec,
 	a->clock = clock;
 	a->reaped_ns = cost_reaped_cpu_ns();
 	a->reaped_switches = cost_reaped_switches();
+	cost_reaped_parts(&a->reaped_user_ns, &system);
 	a->idle_ns = machine_idle_ns();
 	a->idle_at_ns = moca_now_ns();
 }
@@ -477,6 +481,7 @@ void account_end(struct account *a)
 	uint64_t ns = estimate_since(estimate_since(now, ended),
 				     atomic_load(&a->rec->costs.spared_ns));
 	struct account_faults none = { 0 };
+	double user = 0, system;
 
 	if (ended && now > ended && !a->rec->attach) {
 		/* The last window held some of it. */
@@ -493,6 +498,10 @@ void account_end(struct account *a)
 	if (cpu > a->program_cpu_ns)
 		a->program_cpu_ns = cpu;
 	take_cpu(a, a->program_cpu_ns);
+	cost_reaped_parts(&user, &system);
+	a->program_user_ns = fmax(user - a->reaped_user_ns, 0);
+	if (a->faults[PAGE_TOUCHED] + a->faults[PAGE_KEPT] >= CHURN_TOUCHES)
+		calibrate_churn(&a->churn);
 }
 
 double account_slowdown(const struct account *a)
@@ -531,6 +540,10 @@ void account_describe(struct account *a, struct moca_meta *m)
 	if (a->program_cpu_ns)
 		moca_meta_set(m, "cost.program_cpu_ns", "%lu",
 			      a->program_cpu_ns);
+	if (a->program_user_ns > 0)
+		moca_meta_set(m, "cost.program_user_ns", "%.0f",
+			      a->program_user_ns);
+	calibrate_churn_describe(&a->churn, m);
 	moca_meta_set(m, "cost.stops", "%lu", atomic_load(&a->rec->costs.stops));
 	moca_meta_set(m, "cost.cold_ns", "%lu", cold(a));
 	moca_meta_set(m, "cost.wake_ns", "%lu", atomic_load(&a->rec->costs.wake_ns));

@@ -8,6 +8,7 @@
 #define MOCA_FAULT_ACCOUNT_H
 
 #include "collect/fault/memory.h"
+#include "collect/run/calibrate-churn.h"
 #include "collect/run/calibrate.h"
 #include "collect/run/control.h"
 #include "collect/run/pageset.h"
@@ -30,6 +31,9 @@ struct account {
 	uint64_t reaped_ns;	/* CPU time of children, before the program */
 	uint64_t reaped_switches;	/* the same of their switches */
 	uint64_t program_cpu_ns;	/* as of the last window */
+	double reaped_user_ns;	/* of reaped_ns, in user space */
+	double program_user_ns;	/* of program_cpu_ns, once it has ended */
+	struct churn_prices churn;	/* likewise; 0: few first touches */
 	uint64_t beside_ns;
 	uint64_t idle_ns, idle_at_ns;	/* when it was looked at last */
 	uint64_t idle_beside_ns;
