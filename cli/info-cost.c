@@ -125,6 +125,19 @@ static int is_over(const struct moca_trace *t, double ratio, double budget,
 	return own > 0 && ratio > 1 + budget + 0.02 + credit_ns / own;
 }
 
+/* Of a program that had nothing to do for most of the time. */
+static void print_work(const struct moca_trace *t)
+{
+	double ratio = number(t, "cost.work_low");
+	char a[TEXT_MAX];
+
+	if (ratio > 0)
+		printf("  That is of all the time that it was recorded. Its tasks had work in %s of it, all added up: that took at least\n"
+		       "  %.*f times as long as without recording.\n",
+		       text_duration(a, trace_meta_u64(t, "cost.work_ns", 0)),
+		       ratio < 10, ratio);
+}
+
 static void print_estimates(const struct moca_trace *t)
 {
 	double budget = number(t, META_BUDGET), low = ratio_of(t, "wall", "low");
@@ -160,6 +173,7 @@ static void print_estimates(const struct moca_trace *t)
 		       text_duration(b, part_ns(t, "cpu", "ns")));
 	}
 	puts(".");
+	print_work(t);
 	if (is_vague(t, "wall") || is_vague(t, "cpu"))
 		puts("  No clock tells how much more of the rest was recording's.");
 	if (wall && budget > 0 && is_over(t, low, budget, credit))

@@ -82,6 +82,8 @@ static struct moca_meter *meter(const struct account *a)
 #define STACK_BYTE_NS 0.14
 /* First touches of a program, from which on it may be asked what they take. */
 #define CHURN_TOUCHES 20000
+/* Times of the slowdown of all the time, from which on that of work is told apart. */
+#define WORK_TOLD 1.5
 
 void account_init(struct account *a, struct recorder *rec,
 		  struct task_clock *clock)
@@ -525,6 +527,46 @@ static struct estimate wall(const struct account *a)
 	return e;
 }
 
+/*
+ * Attached: the program may have had nothing to do for most of the time, which makes
+ * the slowdown of all of that time small. Of the time that its tasks had work: what
+ * they ran by themselves, and what recording made them wait and work besides.
+ */
+struct work {
+	double own_ns, with_ns;	/* all tasks: by themselves, with recording */
+	double ratio;		/* at least; 0: not known, or as of all the time */
+};
+
+static struct work work(const struct account *a)
+{
+	const struct estimate *cpu = &a->control.cpu;
+	struct estimate e = wall(a);
+	struct work w = { 0, 0, 0 };
+
+	if (!a->rec->attach || !cpu->told)
+		return w;
+	w.own_ns = cpu->own_ns;
+	w.with_ns = w.own_ns + (double)waited(a) + ns_of(a, COST_BUSY);
+	for (int k = COST_REPEATED; k <= COST_AGAIN; k++)
+		w.with_ns += ns_of(a, k);
+	w.ratio = w.with_ns / w.own_ns;
+	if (w.ratio < WORK_TOLD * e.low)
+		w.ratio = 0;
+	return w;
+}
+
+static void describe_work(const struct account *a, struct moca_meta *m)
+{
+	struct work w = work(a);
+
+	moca_meta_unset(m, "cost.work_low");
+	moca_meta_unset(m, "cost.work_ns");
+	if (!(w.ratio > 0))
+		return;
+	moca_meta_set(m, "cost.work_low", "%.4f", w.ratio);
+	moca_meta_set(m, "cost.work_ns", "%.0f", w.with_ns);
+}
+
 void account_describe(struct account *a, struct moca_meta *m)
 {
 	struct estimate e = wall(a);
@@ -537,6 +579,7 @@ void account_describe(struct account *a, struct moca_meta *m)
 	estimate_describe(&e, "wall", m);
 	if (a->control.cpu.all_ns > 0)
 		estimate_describe(&a->control.cpu, "cpu", m);
+	describe_work(a, m);
 	if (a->program_cpu_ns)
 		moca_meta_set(m, "cost.program_cpu_ns", "%lu",
 			      a->program_cpu_ns);
@@ -573,14 +616,20 @@ void account_describe(struct account *a, struct moca_meta *m)
 void account_sentence(const struct account *a, char *buf, size_t size)
 {
 	struct estimate e = wall(a);
-	char one[96], two[96] = "", what[96], over[64] = "", credit[32] = "";
+	struct work w = work(a);
+	char one[96], two[96] = "", busy[96] = "", what[96], over[64] = "";
+	char credit[32] = "";
 	int sure = control_exceeded(&a->control, &e), n;
 	enum cost_kind culprit;
 
 	estimate_wall(&e, one, sizeof(one));
 	if (a->control.cpu.all_ns > 0)
 		estimate_cpu(&a->control.cpu, two, sizeof(two));
-	n = snprintf(buf, size, "%s%s%s", one, *two ? ", " : "", two);
+	if (w.ratio > 0)
+		snprintf(busy, sizeof(busy),
+			 " of all the time, at least %.*fx while it had work (%.2f s)",
+			 w.ratio < 10, w.ratio, w.with_ns / 1e9);
+	n = snprintf(buf, size, "%s%s%s%s", one, busy, *two ? ", " : "", two);
 	if ((!sure && !control_likely_exceeded(&a->control, &e)) || n < 0 ||
 	    (size_t)n >= size)
 		return;
