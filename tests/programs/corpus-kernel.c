@@ -614,21 +614,42 @@ static void step_on(int sig, siginfo_t *info, void *context)
 	steps++;
 }
 
+static void set_trap_flag(int on)
+{
+	struct sigaction sa = { .sa_sigaction = step_on, .sa_flags = SA_SIGINFO };
+
+	CHECK(!sigaction(SIGTRAP, &sa, NULL));
+	if (on)
+		asm volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
+	else
+		asm volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
+}
+
 /* The same, through calls that are carried out for it. */
 static void steps_and_maps(void)
 {
-	struct sigaction sa = { .sa_sigaction = step_on, .sa_flags = SA_SIGINFO };
-	void *p[20];
+	long p[20];
 
-	CHECK(!sigaction(SIGTRAP, &sa, NULL));
-	asm volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
+	set_trap_flag(1);
 	for (int i = 0; i < 20; i++)
-		p[i] = mmap(NULL, PAGE, RW, ANON, -1, 0);
-	asm volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
+		p[i] = syscall(SYS_mmap, NULL, PAGE, RW, ANON, -1, 0L);
+	set_trap_flag(0);
 	for (int i = 0; i < 20; i++)
-		CHECK(p[i] != MAP_FAILED && !munmap(p[i], PAGE));
+		CHECK(p[i] != -1 && !munmap((void *)p[i], PAGE));
 	CHECK(steps >= 100);
 	puts("stepped through 20 calls");
+}
+
+/* The same, through a function of libc's that libmoca-alloc stands in for. */
+static void steps_and_agent(void)
+{
+	void *p;
+
+	set_trap_flag(1);
+	p = mmap(NULL, PAGE, RW, ANON, -1, 0);
+	set_trap_flag(0);
+	CHECK(p != MAP_FAILED && !munmap(p, PAGE) && steps >= 5);
+	puts("stepped through a call");
 }
 
 static const struct test_case cases[] = {
@@ -661,6 +682,7 @@ static const struct test_case cases[] = {
 	{ "traps", traps },
 	{ "single-steps", single_steps },
 	{ "steps-and-maps", steps_and_maps },
+	{ "steps-and-agent", steps_and_agent },
 	{ 0 },
 };
 

@@ -560,8 +560,14 @@ static void limits_of_others(void)
 	}
 	CHECK(!prlimit(pid, RLIMIT_NOFILE, &r, &old));
 	print_status("its descriptors", wait_for(pid));
-	r = (struct rlimit){ 1, 2 };
-	pid = fork();
+}
+
+/* A second of CPU time is the least that there is. */
+static void time_limit(void)
+{
+	struct rlimit r = { 1, 2 };
+	int pid = fork();
+
 	if (!pid) {
 		CHECK(!setrlimit(RLIMIT_CPU, &r));
 		for (volatile long i = 0;; i++)
@@ -857,6 +863,7 @@ static const struct test_case cases[] = {
 	{ "status", status_of_signals },
 	{ "core", dumps_core },
 	{ "limits", limits_of_others },
+	{ "time-limit", time_limit },
 	{ "file-size", file_size_limit },
 	{ "robust-shared", robust_shared },
 	{ "futex-private", futex_private },
