@@ -117,7 +117,7 @@ RING_PARTS := lib/ring/producer.c lib/ring/consumer.c
 RING_DEPS := $(RING_PARTS) $(wildcard lib/ring/*.h)
 
 CLI_TESTS := $(sort $(wildcard tests/cli/*.sh tests/cli/test-*))
-# Of what takes one CPU ("# beside: others"), and of what takes all, the longest first.
+# tests/run begins with those of tests/seconds, the longest first.
 SCRIPT_TESTS := $(wildcard tests/objects/run tests/programs/full-disk \
 	tests/house/runner tests/fuzz/run tests/objects/identity \
 	tests/exact/signals tests/exact/sequences tests/exact/collector \
