@@ -174,6 +174,15 @@ static void add_count(uint32_t *to, uint32_t n)
 	*to = *to > UINT32_MAX - n ? UINT32_MAX : *to + n;
 }
 
+static void add_counts(struct moca_grid_cell *to, const struct moca_grid_cell *c)
+{
+	add_count(&to->reads, c->reads);
+	add_count(&to->writes, c->writes);
+	add_count(&to->other, c->other);
+	if (c->first < to->first)
+		to->first = c->first;
+}
+
 /* There is room. Returns 1 when the cell is new. */
 static int put(struct moca_grid *g, const struct moca_grid_cell *c)
 {
@@ -184,11 +193,7 @@ static int put(struct moca_grid *g, const struct moca_grid_cell *c)
 		g->count++;
 		return 1;
 	}
-	add_count(&x->reads, c->reads);
-	add_count(&x->writes, c->writes);
-	add_count(&x->other, c->other);
-	if (c->first < x->first)
-		x->first = c->first;
+	add_counts(x, c);
 	return 0;
 }
 
@@ -364,6 +369,19 @@ int moca_grids_add(struct moca_grids *s, uint32_t key,
 	x.bin >>= g->time_shift;
 	s->cells += put(g, &x);
 	return 0;
+}
+
+int moca_grids_join(const struct moca_grids *s, uint32_t key,
+		    struct moca_grid_cell *to, const struct moca_grid_cell *c)
+{
+	const struct moca_grid *g = key < s->grid_count ? &s->grids[key] : NULL;
+
+	if (is_empty(to) || is_empty(c) || who_of(to) != who_of(c) ||
+	    (to->group ^ c->group) >> (g ? g->page_shift : 0) ||
+	    (to->bin ^ c->bin) >> (g ? g->time_shift : 0))
+		return 0;
+	add_counts(to, c);
+	return 1;
 }
 
 void moca_grids_prefetch(const struct moca_grids *s, uint32_t key,

@@ -74,6 +74,13 @@ void moca_grids_free(struct moca_grids *g);
  */
 int moca_grids_add(struct moca_grids *g, uint32_t key,
 		   const struct moca_grid_cell *c);
+/*
+ * Are these two, as moca_grids_add() takes them, of one cell of the grid with that key?
+ * Then c's counts are added to *to, which stands for both until it is added itself: 1.
+ * Else 0.
+ */
+int moca_grids_join(const struct moca_grids *g, uint32_t key,
+		    struct moca_grid_cell *to, const struct moca_grid_cell *c);
 /* Get what adding it will need nearer. */
 void moca_grids_prefetch(const struct moca_grids *g, uint32_t key,
 			 const struct moca_grid_cell *c);

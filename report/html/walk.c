@@ -111,25 +111,46 @@ static struct moca_grid_cell density_of(const struct hit *h)
 	return c;
 }
 
-/* Some at a time, as what each needs is far apart in memory. */
-static int count_hits(struct report *r, const struct hit *hits, size_t n)
+/*
+ * Who walks over memory comes to pages of one cell in turn: these are looked for once.
+ * How many hits are left. Cells get coarser only, so that what is one cell stays one.
+ */
+static size_t join_hits(const struct moca_grids *s, struct hit *hits, size_t n)
 {
-	struct moca_grid_cell c;
+	size_t i, k = 0;
+
+	for (i = 1; i < n; i++)
+		if (hits[i].key != hits[k].key ||
+		    !moca_grids_join(s, hits[k].key, &hits[k].cell,
+				     &hits[i].cell))
+			hits[++k] = hits[i];
+	return n ? k + 1 : 0;
+}
+
+/* Some at a time, as what each needs is far apart in memory. */
+static int count_in(struct moca_grids *s, struct hit *hits, size_t n)
+{
 	size_t i;
 	int err = 0;
 
-	for (i = 0; i < n; i++) {
-		moca_grids_prefetch(&r->heat, hits[i].key, &hits[i].cell);
-		c = density_of(&hits[i]);
-		moca_grids_prefetch(&r->density, hits[i].key, &c);
-	}
-	for (i = 0; !err && i < n; i++) {
-		err = moca_grids_add(&r->heat, hits[i].key, &hits[i].cell);
-		c = density_of(&hits[i]);
-		if (!err)
-			err = moca_grids_add(&r->density, hits[i].key, &c);
-	}
+	n = join_hits(s, hits, n);
+	for (i = 0; i < n; i++)
+		moca_grids_prefetch(s, hits[i].key, &hits[i].cell);
+	for (i = 0; !err && i < n; i++)
+		err = moca_grids_add(s, hits[i].key, &hits[i].cell);
 	return err;
+}
+
+static int count_hits(struct report *r, struct hit *hits, size_t n)
+{
+	struct hit density[FEW_HITS];
+	size_t i;
+	int err;
+
+	for (i = 0; i < n; i++)
+		density[i] = (struct hit){ hits[i].key, density_of(&hits[i]) };
+	err = count_in(&r->heat, hits, n);
+	return err ? err : count_in(&r->density, density, n);
 }
 
 static int start_thread(struct report_thread *t)

@@ -252,6 +252,46 @@ static int full_count(void)
 	return 0;
 }
 
+/* A walk over memory, again and again: cells that stand for several are the same. */
+static int joined(void)
+{
+	struct moca_grid_cell c = { .writes = 1 }, last = { .reads = 0 }, *a, *b;
+	struct moca_grids s, t;
+	size_t i, n = 0;
+
+	moca_grids_init(&s, BINS_LOG2, 2000);
+	moca_grids_init(&t, BINS_LOG2, 2000);
+	for (i = 0; i < 100000; i++) {
+		c.group = i % 25000;
+		c.bin = (uint32_t)(i / 25000);
+		c.thread = (uint16_t)(i / 1000 % 2);
+		c.first = (uint32_t)i;
+		CHECK(!moca_grids_add(&s, 0, &c));
+		if (moca_grids_join(&t, 0, &last, &c)) {
+			n++;
+			continue;
+		}
+		CHECK(!moca_grids_add(&t, 0, &last));
+		last = c;
+	}
+	CHECK(!moca_grids_add(&t, 0, &last));
+	a = moca_grid_sorted(&s.grids[0]);
+	b = moca_grid_sorted(&t.grids[0]);
+	CHECK(a && b && n > 50000 && s.grids[0].page_shift);
+	CHECK(s.cells == t.cells && !memcmp(a, b, s.cells * sizeof(*a)));
+	/* Of a grid that is not there yet all pages are cells. */
+	c = (struct moca_grid_cell){ .group = 8, .reads = 1 };
+	last = c;
+	CHECK(moca_grids_join(&t, 7, &last, &c) && last.reads == 2);
+	c.group = 9;
+	CHECK(!moca_grids_join(&t, 7, &last, &c) && last.reads == 2);
+	free(a);
+	free(b);
+	moca_grids_free(&s);
+	moca_grids_free(&t);
+	return 0;
+}
+
 int main(void)
 {
 	run("grid: fine enough for all", fine);
@@ -261,5 +301,6 @@ int main(void)
 	run("grid: several made one", merged);
 	run("grid: more objects than cells", many_keys);
 	run("grid: counts stay at their end", full_count);
+	run("grid: cells that stand for several", joined);
 	return failures != 0;
 }
