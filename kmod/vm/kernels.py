@@ -601,10 +601,36 @@ def build_clang(label):
     return build_module(find(label), compiler="clang")
 
 
+def dkms_skips(headers):
+    """Whether dkms leaves this kernel out: of what dkms.conf names, a symbol has
+    to be set, and one behind a ! must not be."""
+    with open(os.path.join(TOP, "kmod/dkms.conf")) as f:
+        words = re.search(r'^BUILD_EXCLUSIVE_CONFIG="(.*)"$', f.read(),
+                          re.M).group(1).split()
+    with open(headers + "/include/config/auto.conf") as f:
+        have = set(re.findall(r"^(CONFIG_\w+)=[ym]$", f.read(), re.M))
+    return any((w.lstrip("!") in have) == w.startswith("!") for w in words)
+
+
+def build_no_pages(label):
+    """A kernel without page tracing: the build says so, and dkms skips it."""
+    kernel = find(label)
+    said = compile_module(kernel)[1]
+    if not re.search("this is a real-time kernel .*the rate profiler only",
+                     said):
+        raise Error("the build does not say that there is no page tracing\n" +
+                    said)
+    if not dkms_skips(kernel.headers):
+        raise Error("by dkms.conf, dkms builds the module for " +
+                    kernel.release)
+
+
 def build_dkms(label):
     """As dkms does it: from what install-dkms installs, by the commands of
     dkms.conf."""
     kernel = find(label)
+    if dkms_skips(kernel.headers):
+        raise Error("by dkms.conf, dkms skips " + kernel.release)
     root = os.path.join(WORK, "dkms", label)
     shutil.rmtree(root, ignore_errors=True)
     env = {k: v for k, v in os.environ.items() if k not in (
@@ -683,6 +709,11 @@ def find(label):
 def build_module(kernel, source=None, *arguments, compiler="gcc"):
     """The paths of the modules that a folder (default: kmod/) makes; arguments
     are make's."""
+    return compile_module(kernel, source, *arguments, compiler=compiler)[0]
+
+
+def compile_module(kernel, source=None, *arguments, compiler="gcc"):
+    """As build_module(): the paths, and what the build said."""
     source = source or os.environ.get("MOCA_KMOD") or os.path.join(TOP, "kmod")
     headers = kernel.headers
     if kernel.machine == "arm64":
@@ -703,7 +734,7 @@ def build_module(kernel, source=None, *arguments, compiler="gcc"):
     if p.returncode or not made:
         raise Error("cannot build the module of %s for %s\n%s" %
                     (source, kernel.release, p.stdout.strip()))
-    return made
+    return made, p.stdout
 
 
 def main(argv):
