@@ -654,7 +654,7 @@ int cmd_dump(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	d.origin = trace_origin(d.t);
-	d.weights = moca_trace_top_weight(d.t) != 1;
+	d.weights = moca_trace_has_weights(d.t);
 	if (from)
 		d.query.begin_ns = trace_after(d.t, from);
 	if (to != UINT64_MAX)

@@ -77,7 +77,7 @@ static void find_info(struct ctf *x)
 	    sscanf(version, "%4u.%4u", &info->major, &info->minor) != 2)
 		sscanf(MOCA_VERSION, "%4u.%4u", &info->major, &info->minor);
 	find_offset(x);
-	x->weights = moca_trace_top_weight(x->t) != 1;
+	x->weights = moca_trace_has_weights(x->t);
 }
 
 /*

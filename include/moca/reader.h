@@ -49,11 +49,11 @@ struct moca_task {
 	uint64_t counts;	/* rows: struct moca_count */
 	uint64_t loads;		/* of all these rows */
 	uint64_t stores;
-	/* What its accesses weigh: equal to the numbers above, if nothing was sampled. */
+	/* What its accesses weigh: equal to the numbers above, if all weigh 1. */
 	uint64_t weight;
 	uint64_t read_weight;	/* of reads and instruction fetches */
 	uint64_t write_weight;
-	uint32_t top_weight;	/* the highest of a record; 1 = all weigh 1 */
+	uint32_t top_weight;	/* the highest of a record */
 };
 
 /* One access chunk: an interval of a task, or a part of one. */
@@ -155,9 +155,12 @@ size_t moca_trace_task_count(const struct moca_trace *t);
 const struct moca_task *moca_trace_task(const struct moca_trace *t, size_t i);
 /*
  * The highest weight that a record may have, where sweeps took samples, or, if that
- * is higher, that one has: MOCA_WEIGHT_MAX and less, or 0 where all that do not weigh 1 weigh 0. 1: nothing was sampled.
+ * is higher, that one has: MOCA_WEIGHT_MAX and less. 1: nothing was sampled; records
+ * may weigh 0 nevertheless, where rechecks made them show.
  */
 unsigned moca_trace_top_weight(const struct moca_trace *t);
+/* 1: there are records that do not weigh 1. */
+int moca_trace_has_weights(const struct moca_trace *t);
 /* What opening and all cursors found wrong so far. */
 void moca_trace_damage(const struct moca_trace *t, struct moca_damage *out);
 

@@ -491,7 +491,7 @@ unsigned moca_trace_top_weight(const struct moca_trace *t)
 {
 	unsigned top = 0;
 	const char *levels = moca_trace_meta(t, "sample.levels");
-	unsigned ones = 1, told = 0, pairs = 0;
+	unsigned told = 0, pairs = 0;
 	unsigned long level;
 	char *end;
 	const struct moca_task *task;
@@ -501,7 +501,6 @@ unsigned moca_trace_top_weight(const struct moca_trace *t)
 		task = &t->tasks[i];
 		if (top < task->top_weight)
 			top = task->top_weight;
-		ones &= task->weight == task->accesses;
 	}
 	/* Perhaps nothing was drawn. */
 	while (levels && *levels && pairs++ < 16) {
@@ -512,7 +511,15 @@ unsigned moca_trace_top_weight(const struct moca_trace *t)
 		strtoul(end, (char **)(void *)&levels, 10);
 	}
 	top = top < told ? told : top;
-	return top > 1 ? top : ones;
+	return top > 1 ? top : 1;
+}
+
+int moca_trace_has_weights(const struct moca_trace *t)
+{
+	for (size_t i = 0; i < t->task_count; i++)
+		if (t->tasks[i].weight != t->tasks[i].accesses)
+			return 1;
+	return moca_trace_top_weight(t) > 1;
 }
 
 void moca_trace_damage(const struct moca_trace *t, struct moca_damage *out)
