@@ -201,8 +201,12 @@ struct fault {
 
 static unsigned int fault(struct pageset *s, uint64_t addr, struct fault *f)
 {
+	struct page_record r;
+
 	f->kind = pageset_fault(s, addr);
-	return pageset_weigh(s, addr, f->kind, &f->ours);
+	r = pageset_record(s, addr, f->kind, 1, 0);
+	f->ours = r.ours;
+	return r.weight;
 }
 
 static int t_weights(void)
