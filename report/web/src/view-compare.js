@@ -18,7 +18,7 @@ const plural = (n, word) => `${f.count(n)} ${word}${n === 1 ? "" : "s"}`;
 
 /* [key, what it is, how a value is shown, is it a share] */
 const TOTALS = [["accesses", "Accesses to data", f.count], ["remote", "Remote, of all accesses", share, true], ["pages", "Pages of data", f.count],
-	["shared", "Used by threads in turn, of all pages", share, true], ["wss", "Most pages in an interval", f.count],
+	["shared", "Used by threads in turn, of all pages, at least", share, true], ["wss", "Most pages in an interval", f.count],
 	["faults", "Page faults, without those of recording", f.count], ["major", "Major page faults", f.count], ["cpu_ns", "CPU time, with recording", f.time],
 	["bytes", "Allocated at the peak", f.bytes], ["bytes_end", "Allocated at the end", f.bytes], ["threads", "Threads at a time", f.count], ["findings", "Findings", f.count]];
 /* Of structures: [key, button, how, is it a share] */

@@ -231,7 +231,7 @@ function head(d, o) {
 			fact("Size", o.bytes ? `${f.bytes(o.bytes)}${o.instances > 1 ? ` in ${f.count(o.instances)} objects, the largest ${f.bytes(o.size)}` : ""}` : null),
 			fact("Lifetime", o.begin_ns !== null ? `${f.time(o.begin_ns)} to ${o.end_ns === null ? "the end" : f.time(o.end_ns)}` : null),
 			fact("Accesses", `${f.count(o.accesses)} (${f.percent(o.accesses, d.totals.accesses)}): ${f.count(o.reads)} ${d.exact?.only ? "loads" : "reads"}, ${f.count(o.writes)} ${d.exact?.only ? "stores" : "writes"}`),
-			fact("Pages", `${f.count(o.pages)}, of which ${f.count(o.pages_shared)} are used by several threads (${f.count(o.shared_written)} of these written)`),
+			fact("Pages", `${f.count(o.pages)}, of which ${d.exact?.only ? "" : "at least "}${f.count(o.pages_shared)} are used by several threads (${f.count(o.shared_written)} of these written)`),
 			fact("Threads", f.count(o.threads)),
 			fact("Sharing", o.accesses ? f.sharing(o) : null),
 			fact("First touch", first ? `by ${f.cut(threadName(d, first.index), 40)}, at ${f.time(o.first_ns)}` : null),
