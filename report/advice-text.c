@@ -77,20 +77,24 @@ static void print_temperature(const struct moca_profile *p)
 
 static void print_rates(const struct moca_rates *r)
 {
-	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX], own[TEXT_MAX + 16] = "";
+	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX], own[TEXT_MAX + 80] = "";
+	char cpu[TEXT_MAX + 40] = "CPU time too short to be sampled";
 	double ns;
 
 	if (!r)
 		return;
 	ns = (double)(r->end_ns - r->begin_ns);
 	if (r->has_own)
-		snprintf(own, sizeof(own), " (%s repeated by sweeps)",
+		snprintf(own, sizeof(own),
+			 " (%s repeated by sweeps; the rest has faults of recording, too)",
 			 text_count(a, r->total.own));
-	printf("Faults, CPU   %s minor%s, %s major; %s of CPU time, %.2f CPUs\n",
+	if (r->total.cpu_ns)
+		snprintf(cpu, sizeof(cpu), "%s of CPU time, %.2f CPUs",
+			 text_duration(c, r->total.cpu_ns),
+			 ns > 0 ? (double)r->total.cpu_ns / ns : 0);
+	printf("Faults, CPU   %s minor%s, %s major; %s\n",
 	       text_count(a, r->total.minor), own,
-	       text_count(b, r->total.major),
-	       text_duration(c, r->total.cpu_ns),
-	       ns > 0 ? (double)r->total.cpu_ns / ns : 0);
+	       text_count(b, r->total.major), cpu);
 }
 
 /* "100 accesses"; where records stand for more, "25 records, which stand for about 100 accesses". */
