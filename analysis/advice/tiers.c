@@ -20,6 +20,9 @@
  */
 #define SLOW_BANDWIDTH 2e9
 #define NAMED 3
+/* Bytes allocated per byte of their pages, of blocks that come and go, and more. */
+#define PASSING 2
+#define PASSING_MOST 0.25
 /* Of data: what was not looked at in each interval may be hot. */
 #define WATCHED_MIN 0.9
 /* MiB that code, libraries and page tables take besides. */
@@ -28,7 +31,18 @@
 struct tiers {
 	/* Most cold pages, and most hot ones. */
 	const struct moca_profile_object *cold_top[NAMED], *hot_top[NAMED];
+	uint64_t passing;	/* cold pages of blocks that come and go */
 };
+
+/*
+ * Blocks that are freed and allocated again, or by one process after the other, have
+ * used more pages than they ever had at one time: each of these looks seldom used.
+ */
+static int comes_and_goes(const struct moca_object *o, uint64_t pages)
+{
+	return o->kind == MOCA_OBJECT_HEAP && o->instances > 1 &&
+	       o->bytes / 4096 > PASSING * pages;
+}
 
 static void add(const struct moca_profile_object *top[NAMED],
 		const struct moca_profile_object *o, int hot)
@@ -56,6 +70,8 @@ static void gather(const struct rules *r, struct tiers *t)
 			continue;
 		add(t->hot_top, o, 1);
 		add(t->cold_top, o, 0);
+		if (comes_and_goes(o->object, o->pages))
+			t->passing += o->cold_pages;
 	}
 }
 
@@ -120,6 +136,9 @@ int rule_tiers(struct rules *r)
 			SHARE, p->cold_pages ? (double)p->hot_pages / p->cold_pages : 1, 0.25),
 		AT_LEAST("uses of a page that is used seldom", NUMBER,
 			 p->cold_pages ? (double)p->cold_accesses / p->cold_pages : 0, 2),
+		AT_MOST("of what is used seldom, blocks that come and go", SHARE,
+			p->cold_pages ? (double)t.passing / p->cold_pages : 0,
+			PASSING_MOST),
 		AT_MOST("bytes per second that slow memory would have to give",
 			NUMBER, rate, SLOW_BANDWIDTH),
 		AT_LEAST("seconds", NUMBER, seconds, SECONDS_MIN),

@@ -109,11 +109,17 @@ static int grows_unseen(void)
  * 2 MiB in each interval, 80 MiB of the same object a part in each: each page of
  * it 3 times in 60 intervals, or `times` as often.
  */
+static unsigned tiers_again;	/* that often its block was freed and allocated */
+
 static int tiers(unsigned times, const char *machine)
 {
 	unsigned i, k;
 
 	begin(1, 512 + 20480);
+	for (i = 0; i < tiers_again; i++) {
+		put_free(0, HEAP, MOCA_ALLOC_MALLOC);
+		put_alloc(0, HEAP, (512 + 20480) * PAGE, 1, MOCA_ALLOC_MALLOC);
+	}
 	for (i = 0; i < 60; i++) {
 		sweep(0, 0, 512, i ? MOCA_ACCESS_READ : MOCA_ACCESS_WRITE);
 		for (k = 0; k < times; k++) {
@@ -146,6 +152,13 @@ static int hot_and_cold(void)
 		     "used once in 28.9 ms or more often: "));
 	CHECK(strstr(advice->findings[0].evidence[1],
 		     "used once in 69.5 ms or less often: "));
+	/* Grown once by a copy, or of blocks that come and go. */
+	tiers_again = 1;
+	CHECK(!tiers(1, "2x1") && only(MOCA_FINDING_TIERS));
+	tiers_again = 3;
+	CHECK(!tiers(1, "2x1") && !finding(MOCA_FINDING_TIERS));
+	CHECK(strstr(check(MOCA_FINDING_TIERS)->missed, "blocks that come and go"));
+	tiers_again = 0;
 	/* More often: it is not used seldom. */
 	CHECK(!tiers(6, "2x1"));
 	CHECK(object()->hot_pages == 512 && !object()->cold_pages);
