@@ -672,6 +672,7 @@ static int set_up(struct moca_objects *o)
 		if (t->events < SIZE_MAX / POOL_PER_RECORD / 4 &&
 		    o->pool.limit < SIZE_MAX / 2)
 			o->pool.limit += POOL_PER_RECORD * t->events;
+		o->table.expected = moca_add_sat(o->table.expected, t->events);
 	}
 	o->tasks = calloc(n + 1, sizeof(*o->tasks));
 	if (!o->tasks)

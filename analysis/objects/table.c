@@ -121,15 +121,23 @@ int64_t moca_table_row(struct moca_table *t, const char *program,
 
 /* --- instances ---------------------------------------------------------- */
 
+#define INST_FIRST 256u
+#define INST_ROOM (1u << 22)	/* as much as is asked for at once */
+
 static int grow_instances(struct moca_table *t)
 {
-	size_t cap = t->inst_cap ? 2 * t->inst_cap : 256;
+	size_t cap = t->inst_cap ? 2 * t->inst_cap : INST_FIRST;
 	void *p;
 
+	/* Room that is not used takes no memory, and a copy takes as much again. */
+	if (!t->inst_cap && t->expected > cap)
+		cap = t->expected < INST_ROOM ? t->expected : INST_ROOM;
 	if (cap > UINT32_MAX)
 		return -ENOMEM;
 	/* With counts, it is accessed at random; no object in two lines. */
 	p = moca_huge_alloc(cap, sizeof(*t->inst));
+	if (!p && !t->inst_cap)
+		p = moca_huge_alloc(cap = INST_FIRST, sizeof(*t->inst));
 	if (!p)
 		return -ENOMEM;
 	if (t->inst_count)

@@ -98,6 +98,7 @@ struct moca_table {
 	uint32_t era;		/* the last one that began */
 	struct moca_instance *inst;
 	size_t inst_count, inst_cap;
+	uint64_t expected;		/* there are hardly more instances; 0: not known */
 	uint32_t inst_free;		/* a chain by inst.object; 0 = end */
 	struct moca_heap *heap;		/* is told of their ends; or NULL */
 	struct moca_place *places;
