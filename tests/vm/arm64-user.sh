@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # On arm64, page accesses from user space (ptrace), without the module: what programs
 # print is what they print without a recorder, and no record of a touched page lacks.
+# usage: arm64-user.sh [memory|tasks|corpus]: these of tests/programs; else the rest.
 MOCA=/tests/moca
 # The programs look for their libraries where they were built.
 export HOME=/tmp/arm64 LD_LIBRARY_PATH=/tests
@@ -41,26 +42,44 @@ same() {
 	fi
 }
 
+# cases PROGRAM CASE...: of one of tests/programs, which is right by itself.
+cases() {
+	program=$1
+	shift
+	for case in "$@"; do
+		same "$program $case" "/tests/$program" "$case"
+		case $want$case in
+		0* | *by-*) ;;
+		*) not_ok "$program $case" "plainly, too, it ends with exit code $want" ;;
+		esac
+	done
+}
+
+case $1 in
+memory)
+	cases memory fixed-overlay mremap-grow mremap-move dontneed free wipeonfork \
+		unmap-parts jit brk data-bss sysv-shm errors taken
+	cases forks both-ways remap heap threads futex exec-child numbers no-descriptor
+	exit
+	;;
+tasks)
+	cases threads together ping-pong robust robust-thread timer-threads names
+	cases signals itimer alarm no-eintr sigchld by-segv by-thread
+	cases processes isolation orphan vfork posix-spawn clone-vm exec-chain exec-thread
+	exit
+	;;
+corpus)
+	cases corpus-first faults faults-behind-call aborts undefined breaks beyond-file \
+		raises blocked blocked-undefined blocked-beyond-file ignored overflows \
+		overflows-late in-thread beside-thread filtered catches
+	cases corpus-clone clone3 untraced untraced3 small-stacks two-in-one
+	exit
+	;;
+esac
+
 same "exit code" sh -c 'exit 3'
 same signal sh -c 'trap "echo got; exit 4" TERM; kill -TERM $$; :'
 same pipes sh -c 'i=0; while [ $i -lt 5 ]; do i=$((i + 1)); ls / | md5sum; done'
-for case in fixed-overlay mremap-grow mremap-move dontneed free wipeonfork \
-	unmap-parts brk data-bss sysv-shm errors taken; do
-	same "memory $case" /tests/memory $case
-done
-for case in both-ways remap heap threads futex exec-child; do
-	same "forks $case" /tests/forks $case
-done
-for case in together ping-pong; do
-	same "threads $case" /tests/threads $case
-done
-for case in itimer no-eintr sigchld by-segv; do
-	same "signals $case" /tests/signals $case
-done
-for case in vfork posix-spawn exec-thread; do
-	same "processes $case" /tests/processes $case
-done
-
 if $MOCA record -q --via user --interval 50ms --budget none -o "$OUT/trace" -- \
 	/tests/workload "$OUT/truth" 500 200 2>errors; then
 	sound coverage "$OUT/trace" && ok coverage
