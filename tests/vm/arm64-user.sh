@@ -65,7 +65,7 @@ memory)
 tasks)
 	cases threads together ping-pong robust robust-thread timer-threads names
 	cases signals itimer alarm no-eintr sigchld by-segv by-thread
-	cases processes isolation orphan vfork posix-spawn clone-vm exec-chain exec-thread
+	cases processes orphan vfork posix-spawn clone-vm exec-chain exec-thread
 	exit
 	;;
 corpus)
