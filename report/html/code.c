@@ -4,7 +4,6 @@
  * as the blob "code". What lies around these lines is source.c's.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +25,7 @@ struct line {
 
 struct code {
 	struct report *r;
-	struct json j;
+	struct report_json out;
 	/* Of plots: by object, those with most accesses first. */
 	struct use {
 		const struct moca_object *object;
@@ -133,26 +132,26 @@ static int want(struct report *r, const struct moca_object *o,
 static void put_place(struct code *c, const char *key, const char *function,
 		      const char *file, unsigned line)
 {
-	json_open(&c->j, key, '{');
-	json_string(&c->j, "function", function);
-	json_string(&c->j, "file", file);
-	json_uint(&c->j, "line", line);
-	json_close(&c->j, '}');
+	json_open(&c->out.j, key, '{');
+	json_string(&c->out.j, "function", function);
+	json_string(&c->out.j, "file", file);
+	json_uint(&c->out.j, "line", line);
+	json_close(&c->out.j, '}');
 }
 
 static int put_line(struct code *c, const struct moca_object *o,
 		    const struct line *l)
 {
-	json_open(&c->j, NULL, '{');
-	json_string(&c->j, "function", l->at.function);
-	json_string(&c->j, "file", l->at.file);
-	json_uint(&c->j, "line", l->at.line);
-	json_string(&c->j, "module", l->module ? moca_module_path(l->module) :
+	json_open(&c->out.j, NULL, '{');
+	json_string(&c->out.j, "function", l->at.function);
+	json_string(&c->out.j, "file", l->at.file);
+	json_uint(&c->out.j, "line", l->at.line);
+	json_string(&c->out.j, "module", l->module ? moca_module_path(l->module) :
 						 NULL);
-	json_uint(&c->j, "reads", l->reads);
-	json_uint(&c->j, "writes", l->writes);
-	json_uint(&c->j, "unknown", l->other);
-	json_close(&c->j, '}');
+	json_uint(&c->out.j, "reads", l->reads);
+	json_uint(&c->out.j, "writes", l->writes);
+	json_uint(&c->out.j, "unknown", l->other);
+	json_close(&c->out.j, '}');
 	return want(c->r, o, l->at.file, l->at.line, l->module);
 }
 
@@ -170,7 +169,7 @@ static int put_places(struct code *c, const struct moca_object *o)
 			  o->alloc->line);
 		err = want(c->r, o, o->alloc->file, o->alloc->line, program);
 	} else {
-		json_null(&c->j, "allocated");
+		json_null(&c->out.j, "allocated");
 	}
 	while (m < c->r->marked + c->r->marked_count &&
 	       (m->object != o || !m->file))
@@ -179,7 +178,7 @@ static int put_places(struct code *c, const struct moca_object *o)
 		put_place(c, "first_touch", m->function, m->file, m->line);
 		err = err ?: want(c->r, o, m->file, m->line, program);
 	} else {
-		json_null(&c->j, "first_touch");
+		json_null(&c->out.j, "first_touch");
 	}
 	return err;
 }
@@ -196,18 +195,18 @@ static int put_object(struct code *c, const struct moca_object *o)
 	while (first + n < c->count && c->uses[first + n].object == o)
 		n++;
 	count = find_lines(c, c->uses + first, n, lines);
-	json_open(&c->j, NULL, '{');
-	json_uint(&c->j, "object", o->id);
+	json_open(&c->out.j, NULL, '{');
+	json_uint(&c->out.j, "object", o->id);
 	err = put_places(c, o);
-	json_open(&c->j, "lines", '[');
+	json_open(&c->out.j, "lines", '[');
 	for (i = 0; !err && i < count && i < LINES; i++) {
 		err = put_line(c, o, &lines[i]);
 		told += total(&lines[i]);
 	}
-	json_close(&c->j, ']');
+	json_close(&c->out.j, ']');
 	/* Of its accesses, those of other instructions. */
-	json_uint(&c->j, "others", o->accesses > told ? o->accesses - told : 0);
-	json_close(&c->j, '}');
+	json_uint(&c->out.j, "others", o->accesses > told ? o->accesses - told : 0);
+	json_close(&c->out.j, '}');
 	return err;
 }
 
@@ -228,7 +227,7 @@ static int put_objects(struct code *c)
 	size_t i, k;
 	int err = 0;
 
-	json_open(&c->j, "objects", '[');
+	json_open(&c->out.j, "objects", '[');
 	for (i = 0; !err && i < r->marked_count; i++) {
 		for (k = 0; k < i && r->marked[k].object != r->marked[i].object;
 		     k++)
@@ -239,7 +238,7 @@ static int put_objects(struct code *c)
 	for (i = 0; !err && i < r->plot_count; i++)
 		if (!is_marked(r, r->plots[i].object))
 			err = put_object(c, r->plots[i].object);
-	json_close(&c->j, ']');
+	json_close(&c->out.j, ']');
 	return err;
 }
 
@@ -267,26 +266,20 @@ static int gather(struct code *c)
 int report_code(struct report *r)
 {
 	struct code c = { .r = r };
-	char *text = NULL;
-	size_t len;
 	int err = gather(&c);
 
 	if (err)
 		return err;
-	c.j.f = open_memstream(&text, &len);
-	if (c.j.f) {
-		json_open(&c.j, NULL, '{');
+	err = report_json_begin(&c.out);
+	if (!err) {
+		json_open(&c.out.j, NULL, '{');
 		/* Exact mode's counts have no instructions. */
-		json_bool(&c.j, "instructions", !r->totals.exact_only);
-		json_bool(&c.j, "at_least", r->uses.forgot);
+		json_bool(&c.out.j, "instructions", !r->totals.exact_only);
+		json_bool(&c.out.j, "at_least", r->uses.forgot);
 		err = put_objects(&c);
-		json_close(&c.j, '}');
+		json_close(&c.out.j, '}');
+		err = report_json_end(r, &c.out, "code", err);
 	}
-	if (!c.j.f || fclose(c.j.f))
-		err = -ENOMEM;
-	if (!err)
-		err = report_blob(r, "code", text, len);
-	free(text);
 	free(c.uses);
 	return err;
 }

@@ -4,7 +4,6 @@
  * what is in it.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -277,28 +276,22 @@ static void put_conditions(struct json *j, const struct report_compare *x)
 static int put(struct report *r, const struct side side[2])
 {
 	const struct comparison *c = r->compare->runs;
-	struct json j = { 0 };
-	char *text = NULL;
-	size_t len;
-	int err;
+	struct report_json x;
 
-	j.f = open_memstream(&text, &len);
-	if (!j.f)
+	if (report_json_begin(&x))
 		return -ENOMEM;
-	json_open(&j, NULL, '{');
-	json_bool(&j, "counts", c->profile[0]->counts != NULL);
-	put_run(&j, "run_a", &side[0]);
-	put_run(&j, "run_b", &side[1]);
-	json_open(&j, "total", '{');
-	put_values(&j, c, &c->all, side, 0);
-	json_close(&j, '}');
-	put_pairs(&j, c, side);
-	put_findings(&j, c);
-	put_conditions(&j, r->compare);
-	json_close(&j, '}');
-	err = fclose(j.f) ? -ENOMEM : report_blob(r, "comparison", text, len);
-	free(text);
-	return err;
+	json_open(&x.j, NULL, '{');
+	json_bool(&x.j, "counts", c->profile[0]->counts != NULL);
+	put_run(&x.j, "run_a", &side[0]);
+	put_run(&x.j, "run_b", &side[1]);
+	json_open(&x.j, "total", '{');
+	put_values(&x.j, c, &c->all, side, 0);
+	json_close(&x.j, '}');
+	put_pairs(&x.j, c, side);
+	put_findings(&x.j, c);
+	put_conditions(&x.j, r->compare);
+	json_close(&x.j, '}');
+	return report_json_end(r, &x, "comparison", 0);
 }
 
 int report_comparison(struct report *r)

@@ -293,18 +293,12 @@ static void put_slices(struct json *j, const struct report *r, unsigned bins)
 
 static int slices_blob(struct report *r, unsigned bins)
 {
-	struct json j = { 0 };
-	char *text = NULL;
-	size_t len;
-	int err;
+	struct report_json x;
 
-	j.f = open_memstream(&text, &len);
-	if (!j.f)
+	if (report_json_begin(&x))
 		return -ENOMEM;
-	put_slices(&j, r, bins);
-	err = fclose(j.f) ? -ENOMEM : report_blob(r, "slices", text, len);
-	free(text);
-	return err;
+	put_slices(&x.j, r, bins);
+	return report_json_end(r, &x, "slices", 0);
 }
 
 int report_counts_index(struct report *r, struct json *j)

@@ -137,21 +137,15 @@ static int put_rates(struct json *j, const struct report *rep,
 
 int report_faults(struct report *rep)
 {
-	struct json j = { 0 };
+	struct report_json x;
 	struct moca_rates *r;
-	char *text = NULL;
-	size_t len;
 	int err = moca_rates_compute(&r, rep->trace, BINS);
 
 	if (err || !r)
 		return err;
-	j.f = open_memstream(&text, &len);
-	err = j.f ? put_rates(&j, rep, r) : -ENOMEM;
-	if (j.f && fclose(j.f) && !err)
-		err = -ENOMEM;
+	err = report_json_begin(&x);
 	if (!err)
-		err = report_blob(rep, "faults", text, len);
-	free(text);
+		err = report_json_end(rep, &x, "faults", put_rates(&x.j, rep, r));
 	moca_rates_free(r);
 	return err;
 }

@@ -281,9 +281,7 @@ static int add(struct report *r, const struct report *of, const char *name)
 {
 	struct moca_flame_tree tree;
 	struct moca_callers *c;
-	struct json j = { 0 };
-	char *text = NULL;
-	size_t len;
+	struct report_json x;
 	int err = moca_callers_open(&c, of->trace,
 				    of->objects ?
 				    moca_objects_symbols(of->objects) : NULL);
@@ -299,13 +297,9 @@ static int add(struct report *r, const struct report *of, const char *name)
 					    NODES, 1);
 	if (err)
 		goto out_callers;
-	j.f = open_memstream(&text, &len);
-	err = j.f ? put(&j, of, &tree) : -ENOMEM;
-	if (j.f && fclose(j.f) && !err)
-		err = -ENOMEM;
+	err = report_json_begin(&x);
 	if (!err)
-		err = report_blob(r, name, text, len);
-	free(text);
+		err = report_json_end(r, &x, name, put(&x.j, of, &tree));
 	moca_flame_tree_free(&tree);
 out_callers:
 	moca_callers_close(c);

@@ -207,29 +207,20 @@ static void put_stretch(struct json *j, const struct heat *h,
 
 static int put(struct report *r, const struct heat *h)
 {
-	struct json j = { 0 };
-	char *text = NULL;
-	size_t len;
-	int err = 0;
+	struct report_json x;
 
-	j.f = open_memstream(&text, &len);
-	if (!j.f)
+	if (report_json_begin(&x))
 		return -ENOMEM;
-	json_open(&j, NULL, '{');
-	json_int(&j, "begin_ns", (int64_t)(h->begin_ns - r->origin));
-	json_int(&j, "end_ns", (int64_t)(h->end_ns - r->origin));
-	json_uint(&j, "left_out", h->left_out);
-	json_open(&j, "stretches", '[');
+	json_open(&x.j, NULL, '{');
+	json_int(&x.j, "begin_ns", (int64_t)(h->begin_ns - r->origin));
+	json_int(&x.j, "end_ns", (int64_t)(h->end_ns - r->origin));
+	json_uint(&x.j, "left_out", h->left_out);
+	json_open(&x.j, "stretches", '[');
 	for (size_t i = 0; i < h->stretch_count; i++)
-		put_stretch(&j, h, &h->stretches[i]);
-	json_close(&j, ']');
-	json_close(&j, '}');
-	if (fclose(j.f))
-		err = -ENOMEM;
-	if (!err)
-		err = report_blob(r, "heat", text, len);
-	free(text);
-	return err;
+		put_stretch(&x.j, h, &h->stretches[i]);
+	json_close(&x.j, ']');
+	json_close(&x.j, '}');
+	return report_json_end(r, &x, "heat", 0);
 }
 
 int report_heat(struct report *r)

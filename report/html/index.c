@@ -440,20 +440,12 @@ static int put_all(struct json *j, struct report *r)
 
 int report_index(struct report *r)
 {
-	struct json j = { 0 };
-	char *text = NULL;
-	size_t len;
+	struct report_json x;
 	int err;
 
-	j.f = open_memstream(&text, &len);
-	if (!j.f)
+	if (report_json_begin(&x))
 		return -ENOMEM;
-	err = put_all(&j, r);
-	if (fclose(j.f) && !err)
-		err = -ENOMEM;
-	if (!err)
-		err = report_blob(r, "index", text, len);
-	free(text);
+	err = report_json_end(r, &x, "index", put_all(&x.j, r));
 	if (!err && r->topology.json)
 		err = report_blob(r, "topology", r->topology.json,
 				  strlen(r->topology.json));

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Latency by data structure, of a trace with a processor's samples. */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "report/html/report.h"
 #include "report/latency.h"
@@ -11,23 +9,15 @@
 
 int report_latency(struct report *r)
 {
-	struct json j = { 0 };
-	char *text = NULL;
-	size_t len;
+	struct report_json x;
 	int err;
 
 	if (!moca_latency_known(r->trace))
 		return 0;
-	j.f = open_memstream(&text, &len);
-	if (!j.f)
+	if (report_json_begin(&x))
 		return -ENOMEM;
-	json_open(&j, NULL, '{');
-	err = latency_json(&j, r->trace, NULL, ROWS);
-	json_close(&j, '}');
-	if (fclose(j.f) && !err)
-		err = -ENOMEM;
-	if (!err)
-		err = report_blob(r, "latency", text, len);
-	free(text);
-	return err;
+	json_open(&x.j, NULL, '{');
+	err = latency_json(&x.j, r->trace, NULL, ROWS);
+	json_close(&x.j, '}');
+	return report_json_end(r, &x, "latency", err);
 }

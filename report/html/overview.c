@@ -4,8 +4,6 @@
  * packed. doc/design/report.md lists the members of its blob.
  */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/text/json.h"
@@ -159,31 +157,26 @@ static void put_levels(struct json *j, const struct moca_levels *v)
 
 static int put(const struct report_overview *o, struct report *r)
 {
-	const struct moca_space *x = &o->space;
-	struct json j = { 0 };
-	char *text = NULL;
-	size_t len, i;
-	int err;
+	const struct moca_space *s = &o->space;
+	struct report_json x;
+	size_t i;
 
-	j.f = open_memstream(&text, &len);
-	if (!j.f)
+	if (report_json_begin(&x))
 		return -ENOMEM;
-	json_open(&j, NULL, '{');
-	json_open(&j, "objects", '[');
+	json_open(&x.j, NULL, '{');
+	json_open(&x.j, "objects", '[');
 	for (i = 0; i < o->count; i++)
-		json_uint(&j, NULL, o->objects[i]->id);
-	json_close(&j, ']');
-	json_uint(&j, "leaves", x->leaves);
-	json_uint(&j, "slices", x->slices);
-	put_nodes(&j, x);
-	put_table(&j, "reads", x->reads, x->leaves, x->slices);
-	put_table(&j, "writes", x->writes, x->leaves, x->slices);
-	put_table(&j, "unknown", x->other, x->leaves, x->slices);
-	put_levels(&j, &x->levels);
-	json_close(&j, '}');
-	err = fclose(j.f) ? -ENOMEM : report_blob(r, "overview", text, len);
-	free(text);
-	return err;
+		json_uint(&x.j, NULL, o->objects[i]->id);
+	json_close(&x.j, ']');
+	json_uint(&x.j, "leaves", s->leaves);
+	json_uint(&x.j, "slices", s->slices);
+	put_nodes(&x.j, s);
+	put_table(&x.j, "reads", s->reads, s->leaves, s->slices);
+	put_table(&x.j, "writes", s->writes, s->leaves, s->slices);
+	put_table(&x.j, "unknown", s->other, s->leaves, s->slices);
+	put_levels(&x.j, &s->levels);
+	json_close(&x.j, '}');
+	return report_json_end(r, &x, "overview", 0);
 }
 
 int report_overview_end(struct report_overview *o, struct report *r)

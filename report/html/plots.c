@@ -37,6 +37,24 @@ int report_blob(struct report *r, const char *name, const void *data,
 	return err;
 }
 
+int report_json_begin(struct report_json *x)
+{
+	*x = (struct report_json){ 0 };
+	x->j.f = open_memstream(&x->text, &x->len);
+	return x->j.f ? 0 : -ENOMEM;
+}
+
+int report_json_end(struct report *r, struct report_json *x, const char *name,
+		    int err)
+{
+	if (fclose(x->j.f) && !err)
+		err = -ENOMEM;
+	if (!err)
+		err = report_blob(r, name, x->text, x->len);
+	free(x->text);
+	return err;
+}
+
 /* --- which rows --------------------------------------------------------- */
 
 static int compare_rows(const void *a, const void *b)

@@ -142,6 +142,22 @@ int report_fit(struct report *r, size_t limit);
 int report_blob(struct report *r, const char *name, const void *data,
 		size_t len);
 
+/* A blob that is made as JSON. */
+struct report_json {
+	struct json j;
+	char *text;
+	size_t len;
+};
+
+/* Begin one: its text is what is written to x->j. 0 or -ENOMEM: there is none. */
+int report_json_begin(struct report_json *x);
+/*
+ * End it, and add it if err is 0, which says how the writing went. 0, err or
+ * -ENOMEM.
+ */
+int report_json_end(struct report *r, struct report_json *x, const char *name,
+		    int err);
+
 /*
  * summary.c: moca summary --json. _begin, before the walk, sets
  * profile_walk, or counts_profile; after it, _start makes the summary in a

@@ -146,27 +146,20 @@ static size_t list_files(const struct report *r, struct file *out)
 int report_source(struct report *r)
 {
 	struct file files[FILES];
-	size_t i, n = list_files(r, files), len, room = BYTES_MAX;
-	struct json j = { 0 };
-	char *text = NULL;
+	size_t i, n = list_files(r, files), room = BYTES_MAX;
+	struct report_json x;
 	int err = 0;
 
 	if (r->no_source)
 		return 0;
-	j.f = open_memstream(&text, &len);
-	if (!j.f)
+	if (report_json_begin(&x))
 		return -ENOMEM;
-	json_open(&j, NULL, '{');
-	json_open(&j, "files", '[');
+	json_open(&x.j, NULL, '{');
+	json_open(&x.j, "files", '[');
 	for (i = 0; !err && i < n; i++)
 		if (files[i].path[0] == '/')
-			err = put_file(&j, r, &files[i], &room);
-	json_close(&j, ']');
-	json_close(&j, '}');
-	if (fclose(j.f) && !err)
-		err = -ENOMEM;
-	if (!err)
-		err = report_blob(r, "source", text, len);
-	free(text);
-	return err;
+			err = put_file(&x.j, r, &files[i], &room);
+	json_close(&x.j, ']');
+	json_close(&x.j, '}');
+	return report_json_end(r, &x, "source", err);
 }
