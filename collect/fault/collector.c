@@ -3,13 +3,11 @@
 
 #include <errno.h>
 #include <math.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "collect/fault/account.h"
 #include "collect/fault/code.h"
@@ -717,16 +715,9 @@ static const struct recording_ops ops = {
 
 static void wait_for_work(struct collector *c, uint64_t until)
 {
-	struct pollfd *p = c->polls;
-	unsigned int n = sampler_cpus(c->sampler);
-
-	for (unsigned int i = 0; i < n; i++)
-		p[i] = (struct pollfd){ sampler_fd(c->sampler, i), POLLIN, 0 };
-	recording_wait(&c->recording, p, n, until);
-	/* Rings whose tasks are gone would be readable for ever. */
-	for (unsigned int i = 0; i < n; i++)
-		if (p[i].revents & POLLHUP)
-			usleep(1000);
+	recording_wait(&c->recording, c->polls,
+		       sampler_polls(c->sampler, c->polls), until);
+	sampler_polled(c->sampler, c->polls);
 }
 
 void collector_run(struct collector *c, atomic_int *finished)

@@ -2,7 +2,6 @@
 #include "collect/native/collector.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -721,16 +720,9 @@ static const struct recording_ops ops = {
 
 static void wait_for_work(struct native_collector *c, uint64_t until)
 {
-	struct pollfd *p = c->polls;
-	unsigned int n = sampler_cpus(c->sampler);
-
-	for (unsigned int i = 0; i < n; i++)
-		p[i] = (struct pollfd){ sampler_fd(c->sampler, i), POLLIN, 0 };
-	recording_wait(&c->recording, p, n, until);
-	/* Rings whose tasks are gone would be readable for ever. */
-	for (unsigned int i = 0; i < n; i++)
-		if (p[i].revents & POLLHUP)
-			usleep(1000);
+	recording_wait(&c->recording, c->polls,
+		       sampler_polls(c->sampler, c->polls), until);
+	sampler_polled(c->sampler, c->polls);
 }
 
 static void visit_untraced(struct native_task *t, void *arg)

@@ -384,9 +384,18 @@ unsigned int sampler_cpus(const struct sampler *s)
 	return s->cpus;
 }
 
-int sampler_fd(const struct sampler *s, unsigned int cpu)
+unsigned int sampler_polls(const struct sampler *s, struct pollfd *p)
 {
-	return s->rings[cpu].fd;
+	for (unsigned int i = 0; i < s->cpus; i++)
+		p[i] = (struct pollfd){ s->rings[i].fd, POLLIN, 0 };
+	return s->cpus;
+}
+
+void sampler_polled(const struct sampler *s, const struct pollfd *p)
+{
+	for (unsigned int i = 0; i < s->cpus; i++)
+		if (p[i].revents & POLLHUP)
+			usleep(1000);
 }
 
 size_t sampler_ring_bytes(const struct sampler *s)

@@ -10,6 +10,7 @@
 #ifndef MOCA_PERF_SAMPLER_H
 #define MOCA_PERF_SAMPLER_H
 
+#include <poll.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -49,8 +50,17 @@ void sampler_close(struct sampler *s);
 
 enum sampler_source sampler_source(const struct sampler *s);
 unsigned int sampler_cpus(const struct sampler *s);
-/* For poll(2): readable when the ring of that CPU is a quarter full. */
-int sampler_fd(const struct sampler *s, unsigned int cpu);
+/*
+ * For poll(2), an entry for the ring of each CPU, from p on: readable when the ring is a
+ * quarter full. How many; p has room for sampler_cpus().
+ */
+unsigned int sampler_polls(const struct sampler *s, struct pollfd *p);
+/*
+ * To be called after poll(2) has filled them in. A ring whose tasks are gone is
+ * readable for ever; waits a millisecond for each such, so that polls in a row do not
+ * take a CPU.
+ */
+void sampler_polled(const struct sampler *s, const struct pollfd *p);
 size_t sampler_ring_bytes(const struct sampler *s);
 
 /* Fix the end of what sampler_next returns to what is in the rings now. */
