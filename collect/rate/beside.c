@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -22,6 +21,7 @@
 #include "collect/rate/rate.h"
 #include "collect/rate/stat.h"
 #include "lib/base/clock.h"
+#include "lib/base/companion.h"
 #include "lib/ring/clock.h"
 
 /* At threads, in a second: what keeps it below half a percent of a CPU. */
@@ -39,20 +39,6 @@ struct begin {
 	pid_t pid;
 	int is_child;
 };
-
-static void ignore_signals(void)
-{
-	const int all[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
-			    SIGUSR2, SIGPIPE, SIGXFSZ, SIGTSTP, SIGTTIN,
-			    SIGTTOU };
-	sigset_t none;
-	size_t i;
-
-	for (i = 0; i < sizeof(all) / sizeof(*all); i++)
-		signal(all[i], SIG_IGN);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
 
 static void raise_limit(void)
 {
@@ -143,9 +129,7 @@ static int beside_main(int dirfd, uint64_t period_ns, int control)
 	char byte;
 	int err;
 
-	ignore_signals();
 	raise_limit();
-	prctl(PR_SET_NAME, "moca-rate", 0, 0, 0);
 	err = (int)recv(control, &begin, sizeof(begin), 0);
 	/* It is told to end before there is a program: that is all right. */
 	if (err == 1)
@@ -171,7 +155,7 @@ int rate_beside_start(struct rate_beside **out, const char *dir,
 		      uint64_t period_ns)
 {
 	struct rate_beside *b = calloc(1, sizeof(*b));
-	int pair[2], dirfd, err;
+	int dirfd, err;
 
 	if (!b)
 		return -ENOMEM;
@@ -179,25 +163,14 @@ int rate_beside_start(struct rate_beside **out, const char *dir,
 	err = dirfd < 0 ? -errno : moca_rate_describe(dirfd);
 	if (err)
 		goto err_free;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
-		err = -errno;
-		goto err_free;
-	}
-	fflush(NULL);
-	b->pid = fork();
+	b->pid = companion_fork("moca-rate", &b->control);
 	if (b->pid < 0) {
-		err = -errno;
-		close(pair[0]);
-		close(pair[1]);
+		err = b->pid;
 		goto err_free;
 	}
-	if (!b->pid) {
-		close(pair[0]);
-		_exit(beside_main(dirfd, period_ns, pair[1]));
-	}
-	close(pair[1]);
+	if (!b->pid)
+		_exit(beside_main(dirfd, period_ns, b->control));
 	close(dirfd);
-	b->control = pair[0];
 	b->fd = (int)syscall(SYS_pidfd_open, b->pid, 0);
 	*out = b;
 	return 0;

@@ -3,12 +3,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -17,6 +15,7 @@
 #include "collect/trace/shm.h"
 #include "collect/trace/slot.h"
 #include "lib/base/clock.h"
+#include "lib/base/companion.h"
 #include "lib/base/err.h"
 #include "lib/format/meta.h"
 #include "lib/ring/layout.h"
@@ -33,21 +32,6 @@ struct moca_trace_session {
 	int doorbell_fd;	/* -1: none */
 	int stopped;		/* it was told to end */
 };
-
-static void ignore_signals(void)
-{
-	const int all[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
-			    SIGUSR2, SIGPIPE, SIGXFSZ, SIGTSTP, SIGTTIN,
-			    SIGTTOU };
-	sigset_t none;
-	size_t i;
-
-	/* They are for the program and for `moca record`, whose end is ours. */
-	for (i = 0; i < sizeof(all) / sizeof(*all); i++)
-		signal(all[i], SIG_IGN);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
 
 /* The session's number, and with it the descriptor of the doorbell page. */
 static void send_ready(int control, const char *id, int fd)
@@ -141,8 +125,6 @@ static int beside_main(const char *dir, uint64_t session, int control,
 	const char *id;
 	int status;
 
-	ignore_signals();
-	prctl(PR_SET_NAME, "moca-trace", 0, 0, 0);
 	if (tracer_session_open(&s, &opt) || tracer_session_begin(s))
 		return 1;
 	tracer_session_set_control(s, control);
@@ -159,7 +141,7 @@ int moca_trace_session_start(struct moca_trace_session **out, const char *dir,
 {
 	struct moca_trace_session *s = calloc(1, sizeof(*s));
 	uint64_t session = tracer_random_session();
-	int pair[2], err;
+	int err;
 
 	if (!s)
 		return -ENOMEM;
@@ -170,24 +152,13 @@ int moca_trace_session_start(struct moca_trace_session **out, const char *dir,
 		err = -ENOMEM;
 		goto err_free;
 	}
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
-		err = -errno;
-		goto err_free;
-	}
-	fflush(NULL);
-	s->pid = fork();
+	s->pid = companion_fork("moca-trace", &s->control);
 	if (s->pid < 0) {
-		err = -errno;
-		close(pair[0]);
-		close(pair[1]);
+		err = s->pid;
 		goto err_free;
 	}
-	if (!s->pid) {
-		close(pair[0]);
-		_exit(beside_main(dir, session, pair[1], quota));
-	}
-	close(pair[1]);
-	s->control = pair[0];
+	if (!s->pid)
+		_exit(beside_main(dir, session, s->control, quota));
 	*out = s;
 	return 0;
 err_free:

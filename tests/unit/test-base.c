@@ -2,6 +2,7 @@
 /* lib/base: arrays, tables, strings, bytes and clocks. */
 #include "lib/base/bytes.h"
 #include "lib/base/clock.h"
+#include "lib/base/companion.h"
 #include "lib/base/end.h"
 #include "lib/base/proc.h"
 #include "lib/base/shell.h"
@@ -13,6 +14,8 @@
 #include <signal.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #define KEYS 5000
@@ -509,6 +512,54 @@ static int maps_own(void)
 	return 0;
 }
 
+/* --- companion ------------------------------------------------------------ */
+
+/* What a companion tells of itself by its socket. */
+static void accompany(int control)
+{
+	char text[32] = "";
+
+	prctl(PR_GET_NAME, text, 0, 0, 0);
+	raise(SIGTERM);
+	raise(SIGTTIN);
+	send(control, text, sizeof(text), 0);
+	recv(control, text, sizeof(text), 0);
+	_exit(text[0] == 'x' ? 7 : 1);
+}
+
+static int companion(void)
+{
+	struct rlimit old, none = { 0 };
+	int control = -1, status, err;
+	char text[32];
+	sigset_t all, was;
+	pid_t pid;
+
+	/* A blocked signal must not stay so in the companion, nor end it. */
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &was);
+	pid = companion_fork("beside-us", &control);
+	if (!pid)
+		accompany(control);
+	sigprocmask(SIG_SETMASK, &was, NULL);
+	CHECK(pid > 0 && fcntl(control, F_GETFD) == FD_CLOEXEC);
+	CHECK(recv(control, text, sizeof(text), 0) == sizeof(text));
+	CHECK(!strcmp(text, "beside-us"));
+	CHECK(send(control, "x", 1, MSG_NOSIGNAL) == 1);
+	CHECK(waitpid(pid, &status, 0) == pid);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+	/* It had the only other end. */
+	CHECK(recv(control, text, sizeof(text), 0) == 0);
+	close(control);
+	getrlimit(RLIMIT_NOFILE, &old);
+	none.rlim_max = old.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &none);
+	err = companion_fork("none", &control);
+	setrlimit(RLIMIT_NOFILE, &old);
+	CHECK(err == -EMFILE);
+	return 0;
+}
+
 int main(void)
 {
 	run("words of a shell", shell);
@@ -529,5 +580,6 @@ int main(void)
 	run("maps: lines of any length, read in any pieces", maps_lines);
 	run("maps: a process's own", maps_own);
 	run("end: by a signal", end_by);
+	run("companion: its name, signals and socket", companion);
 	return failures != 0;
 }
