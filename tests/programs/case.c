@@ -12,6 +12,30 @@ void pause_ms(long ms)
 		;
 }
 
+/* Milliseconds until a recorder that is not seen is taken for one without ptrace. */
+#define AWAIT_MS 2000
+
+static int is_traced(void)
+{
+	FILE *f = fopen("/proc/self/status", "re");
+	char line[256];
+	int tracer = 0;
+
+	while (f && !tracer && fgets(line, sizeof(line), f))
+		sscanf(line, "TracerPid: %d", &tracer);
+	if (f)
+		fclose(f);
+	return tracer != 0;
+}
+
+void await_recorder(void)
+{
+	if (!getenv("ATTACHED"))
+		return;
+	for (int i = 0; i < AWAIT_MS / 2 && !is_traced(); i++)
+		pause_ms(2);
+}
+
 int wait_for(int pid)
 {
 	int status = -1, got;

@@ -80,6 +80,9 @@ static inline int zeroed(const void *p, size_t bytes)
 
 /* Sleep without signals' help; survives EINTR. */
 void pause_ms(long ms);
+/* Where $ATTACHED says that a recorder is about to attach to this process, wait until it
+ * has (AWAIT_MS at most, as there are recorders without ptrace); else go on at once. */
+void await_recorder(void);
 /* Wait for pid, which must exit with code 0. */
 void wait_ok(int pid);
 /* Wait for pid, a child or clone of ours: its status, as of wait(2). */

@@ -217,12 +217,13 @@ static void run_first(void)
 {
 	int pid;
 
+	/* It does not attach to children that there are. */
+	await_recorder();
 	if (unshare(CLONE_NEWPID) && unshare(CLONE_NEWUSER | CLONE_NEWPID))
 		UNSUPPORTED("a PID namespace");
 	pid = fork();
 	if (!pid) {
 		CHECK(getpid() == 1);
-		pause_ms(300);
 		fill(map_pages(64), 64, 1);
 		first_does();
 		_exit(7);

@@ -123,7 +123,7 @@ static void seccomp_early(void)
 
 static void seccomp_late(void)
 {
-	pause_ms(300);
+	await_recorder();
 	seccomp_early();
 }
 

@@ -487,7 +487,7 @@ static void descriptor_kept(void)
 	CHECK(write(ends[1], "kept\nthere\n", 11) == 11);
 	CHECK(dup2(ends[0], 1000) == 1000);
 	CHECK(!close(ends[0]) && !close(ends[1]));
-	pause_ms(400);
+	await_recorder();
 	CHECK(read(1000, text, 5) == 5);
 	printf("%s", text);
 	fflush(stdout);
