@@ -156,6 +156,10 @@ static void print_seen(struct moca_trace *t, const struct moca_certificate *c)
 		       text_count(a, c->pages_touched),
 		       text_count(b, c->pages_seen),
 		       text_percent(p, c->pages_seen, c->pages_touched));
+		/* Samples that were lost, which are told below, tell of pages as well. */
+		if (!c->lost)
+			puts("  No page fault told of the others. The kernel fills memory without one for direct I/O (O_DIRECT), io_uring and\n"
+			     "  calls of other processes; of what system calls touch only root is told (moca doctor).");
 	}
 }
 
