@@ -640,7 +640,8 @@ static void sweep(struct collector *c, unsigned int level, double expected,
 static void recheck(struct collector *c)
 {
 	struct recheck *r = &c->recheck;
-	uint64_t before = moca_now_ns(), after, pages, cpu;
+	uint64_t before = moca_now_ns(), own = moca_thread_cpu_ns();
+	uint64_t after, pages, cpu;
 
 	if (recheck_begin(r, before, account_room(&c->account, before))) {
 		cpu = pace_zappers_cpu_ns(c->rec);
@@ -654,7 +655,7 @@ static void recheck(struct collector *c)
 							       c->rec), cpu),
 					(double)pages);
 	}
-	recheck_end(r, moca_now_ns());
+	recheck_end(r, moca_now_ns(), estimate_since(moca_thread_cpu_ns(), own));
 }
 
 static void halt(void *arg)

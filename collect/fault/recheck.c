@@ -22,7 +22,7 @@
 #define WORTH 4
 /* Else a block is let go once in 1/16 of the time since the start. */
 #define REST 16
-/* Rechecks are 3 ms apart at least, and take 1/50 of the time at most. */
+/* Rechecks are 3 ms apart at least, and take 1/50 of a CPU at most. */
 #define CLOSEST_NS 3000000ull
 #define TIME_SHARE 50
 
@@ -156,9 +156,9 @@ uint64_t recheck_mask(struct recheck *r, struct page_block *b,
 	return mask;
 }
 
-void recheck_end(struct recheck *r, uint64_t now_ns)
+void recheck_end(struct recheck *r, uint64_t now_ns, uint64_t cpu_ns)
 {
-	uint64_t rest = (now_ns - r->now_ns) * TIME_SHARE;
+	uint64_t rest = cpu_ns * TIME_SHARE;
 
 	r->hits = r->misses = 0;
 	r->at_ns = now_ns + (rest > CLOSEST_NS ? rest : CLOSEST_NS);

@@ -66,7 +66,7 @@ void recheck_choose(struct recheck *r, const struct block_list *l);
 /* The pages of a stripe to let go; takes them off the room. */
 uint64_t recheck_mask(struct recheck *r, struct page_block *b,
 		      unsigned int stripe);
-/* It is done: sets when the next one may be. */
-void recheck_end(struct recheck *r, uint64_t now_ns);
+/* It is done, in cpu_ns of the collector's CPU time: sets when the next one may be. */
+void recheck_end(struct recheck *r, uint64_t now_ns, uint64_t cpu_ns);
 
 #endif

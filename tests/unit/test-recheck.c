@@ -90,7 +90,7 @@ static uint64_t recheck(struct model *m, uint64_t now_ns, double most)
 						     mask);
 			drop(m, i * BLOCK_PAGES + w * 64, mask);
 		}
-	recheck_end(&m->r, now_ns);
+	recheck_end(&m->r, now_ns, 0);
 	return n;
 }
 
