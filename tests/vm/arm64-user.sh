@@ -63,7 +63,7 @@ memory)
 	exit
 	;;
 tasks)
-	cases threads together ping-pong robust robust-thread timer-threads names
+	cases threads together ping-pong robust timer-threads names
 	cases signals itimer alarm no-eintr sigchld by-segv by-thread
 	cases processes orphan vfork posix-spawn clone-vm exec-chain exec-thread
 	exit
