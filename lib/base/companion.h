@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A process that records beside another, so that neither can stop or break it. */
 #ifndef MOCA_COMPANION_H
 #define MOCA_COMPANION_H
