@@ -153,7 +153,10 @@ static void json_finding(struct json *j, const struct advice_view *v,
 	json_string(j, "id", moca_finding_id(f->kind));
 	json_string(j, "title", f->title);
 	json_string(j, "confidence", moca_confidence_name(f->confidence));
-	/* It has a place among the others, but no figure. */
+	/*
+	 * Churn whose seconds are unknown has a place among the others, but no
+	 * figure.
+	 */
 	json_double(j, "gain", f->kind == MOCA_FINDING_CHURN &&
 			       isnan(f->seconds) ? NAN : f->gain);
 	json_double(j, "seconds", f->seconds);

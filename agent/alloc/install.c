@@ -26,7 +26,7 @@ struct wanted {
 	uint8_t plain, found;
 };
 
-/* One that was found. */
+/* A wanted function that was found. */
 struct target {
 	const struct wanted *wanted;
 	struct moca_code code;

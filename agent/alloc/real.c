@@ -20,7 +20,7 @@ void *alloc_early(size_t size, size_t align)
 
 	if (align < 16)
 		align = 16;
-	/* Its size stands before it. */
+	/* The size of a block stands before it. */
 	at = (early_used + 16 + align - 1) & ~(align - 1);
 	if (size > ALLOC_EARLY_SIZE || at + size > ALLOC_EARLY_SIZE) {
 		errno = ENOMEM;

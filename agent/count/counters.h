@@ -13,7 +13,7 @@
 
 #include "include/abi/exact-arena.h"
 
-/* One per program and library; note.S makes it. */
+/* What note.S makes in each program and library: where its counting code is. */
 struct count_module {
 	struct count_module *next;
 	const int32_t *code, *code_end;	/* pairs, from their own place */

@@ -339,7 +339,10 @@ static int find_region(struct work *w, uint64_t pc)
 	return 0;
 }
 
-/* One of so many is timed, for all: reading the clock twice takes a tenth of it. */
+/*
+ * One of so many translations is timed, for all: reading the clock twice takes a
+ * tenth of one.
+ */
 #define TIMED 4
 
 static uint64_t translate_at(struct context *c, uint64_t pc)

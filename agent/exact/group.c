@@ -18,7 +18,7 @@ static int fits(const struct work *w, const struct group *g,
 
 	if (w->precise && at != g->first)
 		return 0;
-	/* Those whose address is known must be in one granule. */
+	/* Accesses whose address is known must be in one granule. */
 	if (a->rip && (d ^ g->what.low) >> moca_exact.shift)
 		return 0;
 	return moca_x86_group_takes(&g->what, a, &values[at],
@@ -130,7 +130,7 @@ static void place(struct work *w, struct group *g)
 			break;
 	}
 	if (best < 0) {
-		/* Its own displacement is fine, so there is one. */
+		/* The first access's own displacement is fine, so there is a place. */
 		g->place = g->first;
 		g->flags_dead = 0;
 	}

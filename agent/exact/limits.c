@@ -73,7 +73,7 @@ static void add_line(void *arg, const struct moca_maps_line *l)
 		if (from < to)
 			bytes += to - from;
 	}
-	/* Its .bss, which is anonymous, lies behind its file. */
+	/* The library's .bss, which is anonymous, lies behind its file. */
 	if (moca_exact_maps_ours(l) ||
 	    (!*l->name && l->start == s->library_end)) {
 		bytes = l->end - l->start;

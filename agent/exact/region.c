@@ -8,7 +8,7 @@
 /* Of a function that is called: it saves six registers, and makes room for itself. */
 #define ENTRY_INSNS 16
 
-/* Its source is not farther from its entry. */
+/* No source of a region is farther from its entry. */
 #define SPAN (FAR_JUMP + REGION_INSNS * INSN_MAX)
 
 _Static_assert(2 * SPAN < 1 << 22,

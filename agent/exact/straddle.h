@@ -22,7 +22,7 @@ struct straddle {
 };
 
 struct straddle *moca_exact_straddle(const struct group *g, int scratch);
-/* Its code, in place of C. Nothing else is being written. */
+/* Write the code that counts it in place of C. Nothing else is being written. */
 void moca_exact_straddle_write(struct straddle *s);
 /* C has counted it once more: the lock is free. */
 void moca_exact_straddled(struct straddle *s);

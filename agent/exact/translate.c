@@ -574,7 +574,7 @@ static void verify(const struct work *w)
 
 /* --- one instruction after the other -------------------------------------------------- */
 
-/* It is the one at this mark. */
+/* What is written next is the instruction at this mark. */
 static void mark_kept(const struct work *w, int i, int mark)
 {
 	o.mark = &o.kept[mark];
@@ -608,7 +608,10 @@ static void behind(const struct work *w, int i)
 static struct mark fast_marks[REGION_INSNS];
 static uint32_t fast_count;
 
-/* One to compare with: a dead one, or one that the loop does not use, if there is. */
+/*
+ * A register to compare with, of those that are neither from nor to: one that is dead at
+ * the head, else one that the loop does not use, else any. *dead: it need not be kept.
+ */
 static int spare_register(const struct work *w, const struct loop *l, int *dead)
 {
 	uint32_t taken = X86_BIT(RSP) | X86_BIT(l->from) | X86_BIT(l->to);

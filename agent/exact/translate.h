@@ -55,7 +55,10 @@ struct insn {
 	int8_t gs_base;		/* of an operand that is not written out, or -1 */
 	uint16_t pop;		/* X86_RET */
 	uint32_t live;		/* ahead of it */
-	/* It compares registers for what comes after it; -1: nothing of the kind. */
+	/*
+	 * The registers that the instruction compares for what comes after it; a
+	 * -1: it does not.
+	 */
 	struct {
 		int8_t a, b;	/* b -1: with imm */
 		uint8_t size;	/* bytes */
@@ -92,7 +95,7 @@ struct loop {
 	uint32_t number;	/* of what is counted: for C_COLD_KEY */
 	int8_t progress;	/* the register that tells how far it is */
 	uint16_t needed;	/* registers that addresses are made of */
-	/* It pays if (to - from) >= enough, signed; from or to -1: imm. */
+	/* The fast loop pays if (to - from) >= enough, signed; from or to -1: imm. */
 	int8_t from, to;
 	uint8_t size;		/* 4 or 8 bytes */
 	int64_t imm;

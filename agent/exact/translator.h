@@ -278,7 +278,7 @@ void moca_exact_invalidate(uint64_t start, uint64_t end);
 void moca_exact_cache_fork(void);
 /* All translations; new ones will be as moca_exact.faults says. */
 void moca_exact_forget_all(void);
-/* One of them. Under the lock. */
+/* One translation. Under the lock. */
 void moca_exact_forget(struct region *r);
 
 /* --- signal.c ----------------------------------------------------------------- */

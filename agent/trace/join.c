@@ -19,7 +19,10 @@
 /* A stuck collector costs so much once, and then a little. */
 #define REPLY_MS 2000
 #define REPLY_LATER_MS 200
-/* One that answers others is not stuck: so often as long. */
+/*
+ * A collector that answers other threads is not stuck: it is waited for so many
+ * times as long.
+ */
 #define PATIENT_TRIES 10
 /* A connection that was closed unheard, as others waited: ask anew. */
 #define UNHEARD_TRIES 8
@@ -67,7 +70,7 @@ static int connect_to(const char *name, unsigned ms)
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	ret = call(SYS_connect, fd, (long)&addr, sizeof(addr), 0, 0);
-	/* It hands out memory that we will write to: is it ours? */
+	/* The collector hands out memory that we will write to: is it of our user? */
 	if (ret >= 0 &&
 	    (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) ||
 	     peer.uid != geteuid()))

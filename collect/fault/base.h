@@ -21,7 +21,7 @@ struct base *base_of(struct mm *mm);
 int base_use(struct mm *mm, struct base *b);
 /* mm forgets those that none of its regions is of. */
 void base_tidy(struct mm *mm);
-/* It ends. */
+/* mm ends. */
 void base_leave_all(struct mm *mm);
 
 #endif

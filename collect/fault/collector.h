@@ -27,7 +27,7 @@ void collector_run(struct collector *c, atomic_int *finished);
 
 /* A process that was attached to: its tasks have been told, samples of it begin. */
 void collector_attached(struct collector *c);
-/* It is about to be let go: what it does from then on is not recorded. */
+/* The process is about to be let go: what it does from then on is not recorded. */
 void collector_detached(struct collector *c);
 
 /* What the summary tells. Valid after collector_run. */

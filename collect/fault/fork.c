@@ -554,7 +554,7 @@ static void close_all(struct fork *f, int settled)
 				    0, 0);
 }
 
-/* It cannot have what a traced one needs. */
+/* The child cannot have what a traced process needs: its memory is left to the kernel. */
 static int let_child_go(struct fork *f, int why)
 {
 	int settled = f->mm->remote_fd, err;

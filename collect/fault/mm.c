@@ -703,7 +703,7 @@ static int has_own_pages(pid_t tid, const struct vma *v)
 	return own;
 }
 
-/* It is in the trace, and that it cannot be watched. */
+/* The trace gets the mapping, and that it cannot be watched. */
 static void leave_vma(struct recorder *rec, struct task *t, const struct vma *v,
 		      const struct moca_identity *of, const char *why)
 {

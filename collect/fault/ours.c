@@ -18,7 +18,7 @@ void ours_add(struct mm *mm, uint64_t start, uint64_t end)
 	for (i = 0; i < MM_OURS; i++)
 		if (mm->ours[i].start == mm->ours[i].end)
 			break;
-	/* One too many is observed as any other memory. */
+	/* What there is no room for is observed as any other memory. */
 	if (i == MM_OURS)
 		return;
 	mm->ours[i].start = start;

@@ -28,7 +28,7 @@ struct pages {
 	unsigned int count, next;
 };
 
-/* One more of a list that is freed by free(). 0 or -ENOMEM. */
+/* Add an extent to a list that is freed by free(). 0 or -ENOMEM. */
 int extents_add(struct extent **items, size_t *count, size_t *room,
 		uint64_t start, uint64_t end);
 

@@ -77,7 +77,7 @@ int shared_attach(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	int err;
 
 	*ret = tracee_call(c, &err, SYS_shmat, a[0], a[1], a[2], 0, 0, 0);
-	/* Its length is the kernel's to tell. */
+	/* The kernel tells the segment's length. */
 	if (err || failed(*ret) || maps_find(c->task->tid, (uint64_t)*ret, &v))
 		return err;
 	of = maps_identity(&v);

@@ -405,7 +405,7 @@ static int let_go(struct recorder *rec, struct collector *c, struct mm *mm,
 		s->pages = 0;
 		s->limit = room < SLICE_PAGES ? room : SLICE_PAGES;
 		pthread_mutex_lock(&mm->lock);
-		/* It must not read a list that is being written. */
+		/* The zapper must not read a list that is being written. */
 		if (mm->dead || mm->state != MM_MOVED || zap_wait(mm)) {
 			pthread_mutex_unlock(&mm->lock);
 			return 1;

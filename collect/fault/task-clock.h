@@ -19,7 +19,7 @@ struct task_clock;
 struct task_clock *task_clock_open(const pid_t *tids, size_t count,
 				   int on_exec);
 void task_clock_close(struct task_clock *c);
-/* So far, ns. c may be NULL. */
+/* CPU time so far, ns. c may be NULL. */
 uint64_t task_clock_ns(const struct task_clock *c);
 
 #endif

@@ -219,7 +219,7 @@ static void drop_used(struct kernel_merge *m)
 	m->used = NULL;
 }
 
-/* Its next record, or a chunk that tells of loss. 0: none. */
+/* Find the lane's next record, or a chunk that tells of loss. 0: none. */
 static int look(struct kernel_merge *m, struct lane *l, uint64_t interval)
 {
 	while (l->first && l->first->chunk.head->interval <= interval) {

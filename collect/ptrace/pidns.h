@@ -9,7 +9,7 @@
 int pidns_is_nested(pid_t tid);
 /* Would a child of it come into another namespace than ours? Not known: yes. */
 int pidns_children_leave(pid_t tid);
-/* Its number in its own namespace; 0: it is gone. */
+/* The task's number in its own namespace; 0: it is gone. */
 pid_t pidns_number(pid_t tid);
 
 #endif

@@ -215,7 +215,10 @@ static inline void regs_restore_a0(struct tracee_regs *r, uint64_t v)
 }
 #endif
 
-/* It is about to make a call, by its own instruction or the stub's. */
+/*
+ * The registers of a task that is about to make call nr, by its own instruction or
+ * the stub's.
+ */
 static inline void regs_put_call(struct tracee_regs *r, long nr,
 				 const uint64_t args[6])
 {

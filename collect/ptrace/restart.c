@@ -385,7 +385,7 @@ int restart_follows(const struct task *t)
 	return t->restart.end_ns != 0;
 }
 
-/* It has returned EINTR. Because a filter of the program's own says so? */
+/* The call has returned EINTR. Did a filter of the program's own make it do so? */
 static int is_filtered(struct task *t)
 {
 	struct restart *again = &t->restart;

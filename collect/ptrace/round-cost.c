@@ -95,7 +95,7 @@ int round_price(uint64_t *ns, uint64_t *cpu_ns)
 		return 0;
 	changed = 0;
 	*ns = wall.price;
-	/* Its CPU time is no more than that. */
+	/* A round's CPU time is no more than its time. */
 	*cpu_ns = cpu.price < wall.price ? cpu.price : wall.price;
 	return 1;
 }

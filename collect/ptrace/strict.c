@@ -38,7 +38,10 @@ long strict_enter(struct tracee_calls *c, struct stub_data *stub, int *err)
 
 	memcpy(there, &prog, sizeof(prog));
 	memcpy(there + sizeof(prog), code, sizeof(code));
-	/* It will never execute a program: nobody sees this. */
+	/*
+	 * Such a task never executes a program: nobody sees that no_new_privs is
+	 * set.
+	 */
 	tracee_call(c, err, SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0);
 	if (*err)
 		return 0;

@@ -102,11 +102,11 @@ int tracee_fetch_socket(const struct task *t, int remote)
 	/* A file of FUSE would be asked when ours is closed, and may not answer. */
 	if (!read_socket(t->tid, remote, name))
 		return -ENOTSOCK;
-	/* It may have descriptors of its own: unshare(CLONE_FILES). */
+	/* The thread may have descriptors of its own: unshare(CLONE_FILES). */
 	fd = fetch_fd(t->tid, PIDFD_THREAD, remote);
 	if (fd >= 0)
 		return fd;
-	/* Kernels before 6.9 give those of leaders alone. */
+	/* Kernels before 6.9 give descriptors of leaders alone. */
 	if (!read_socket(t->pid, remote, leaders) || strcmp(name, leaders))
 		return -EBADF;
 	return fetch_fd(t->pid, 0, remote);

@@ -314,7 +314,10 @@ static int sample_thread(struct state *s, struct process *p, struct thread *t,
 		if (p->born_with_threads)
 			t->at = now;
 		else if (t->tid == p->pid)
-			/* It was all there was, but for threads in between. */
+			/*
+			 * The leader was all of the process, but for threads in
+			 * between.
+			 */
 			t->at = least(&p->at, &now);
 	}
 	tell(s, ns, then, t->task, &t->at, &now);
@@ -431,7 +434,10 @@ static int add_children_of(struct state *s, struct process *p, pid_t tid,
 	char *at, *end;
 	pid_t pid;
 
-	/* It may be gone, or the kernel be without (CONFIG_PROC_CHILDREN). */
+	/*
+	 * The task may be gone, or the kernel be without the file
+	 * (CONFIG_PROC_CHILDREN).
+	 */
 	if (fd < 0)
 		return 0;
 	while ((n = read(fd, buf + have, sizeof(buf) - 1 - have)) > 0) {
@@ -454,7 +460,10 @@ static int add_children_of(struct state *s, struct process *p, pid_t tid,
 
 static int look_for_children(struct state *s, struct process *p, uint64_t ns)
 {
-	/* Those that are there when it is taken in may be as old as it is. */
+	/*
+	 * Children that there are when the process is taken in may be as old as it
+	 * is.
+	 */
 	int from_birth = p->children_ns || p->from_birth, err = 0;
 	size_t i;
 

@@ -188,7 +188,10 @@ const char *moca_trace_session_id(const struct moca_trace_session *s)
 	return s->id;
 }
 
-/* It was killed. What it left is for recover, or else there are no buffers. */
+/*
+ * The collector was killed. What it left is for recover, or else there are no
+ * buffers.
+ */
 static int clean_up(const struct moca_trace_session *s)
 {
 	uint64_t session = strtoull(s->id, NULL, 16);

@@ -63,7 +63,7 @@ static struct tracer_process *find(struct tracer_session *s, pid_t pid,
 	return p;
 }
 
-/* It has ended. Its streams are read to their end by the drain. */
+/* The process has ended. The drain reads its streams to their end. */
 static void forget(struct tracer_session *s, struct tracer_process *p,
 		   int status)
 {

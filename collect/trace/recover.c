@@ -401,7 +401,10 @@ static int complete(struct recovery *r, const char *note)
 	int err;
 
 	count_all(r, &events, &lost, &torn, &streams);
-	/* That may have known of losses outside of all streams. */
+	/*
+	 * The collector that was killed may have known of losses outside of all
+	 * streams.
+	 */
 	told = moca_meta_u64(r->meta, "trace.lost", 0);
 	lost = lost > told ? lost : told;
 	moca_meta_set(r->meta, "trace.events", "%llu",

@@ -66,7 +66,7 @@ static int open_directory(struct tracer_session *s)
 	int err;
 
 	if (s->opt.beside) {
-		/* Those below are the samplers'. */
+		/* Streams of lower numbers are the samplers'. */
 		s->next_stream = MOCA_OWN_STREAMS;
 		s->dir = strdup(s->opt.dir);
 		return s->dir ? 0 : -ENOMEM;
@@ -249,7 +249,7 @@ void tracer_session_check_end(struct tracer_session *s)
 		tracer_session_finish(s);
 }
 
-/* It is asked to end while programs are still running. */
+/* The session is asked to end while programs are still running. */
 static void end_early(struct tracer_session *s)
 {
 	struct tracer_process *p;

@@ -176,7 +176,7 @@ int tracer_shm_create(struct tracer_shm *m, uint64_t session)
 	return err;
 }
 
-/* It takes neither a descriptor nor memory: there may be none left. */
+/* Removing takes neither a descriptor nor memory: there may be none left. */
 static void remove_files(int dirfd)
 {
 	_Alignas(struct dirent64) char buf[4096];
@@ -204,7 +204,7 @@ void tracer_shm_remove(struct tracer_shm *m)
 		close(m->doorbell_fd);
 	remove_files(m->dirfd);
 	unlinkat(m->parent, m->session, AT_REMOVEDIR);
-	/* Its parent stays when another trace is in it. */
+	/* The folder above stays when another trace is in it. */
 	strcpy(path, m->path);
 	*strrchr(path, '/') = 0;
 	rmdir(path);
