@@ -113,7 +113,7 @@ export const texts = {
 		reveal: "Growth without end (a leak), short peaks that decide how much memory is needed, memory that is kept long after its use.",
 		act: "A peak of temporary buffers: reuse one. Memory that is allocated and freed in turn: keep it, so its pages are not touched first again and again.",
 	},
-	heat: {
+	looks: {
 		read: "Each line is a stretch of memory, in order of address. A column is coloured where a look found pages touched since the look before: the fuller, the more of them, of the most of that line; the colour says whether they were written.",
 		reveal: "What is used when, more finely than intervals: working sets that move, memory that is touched once and then kept, loops that go over all of it.",
 		act: "Give back or compress what stays blank; work on one stretch at a time where all of them are touched again and again. Who touched them the records of accesses say.",

@@ -38,7 +38,7 @@ export async function heat() {
 	});
 	const strip = strips({ tracks, columns: bins, height: 10, left: 150, time: true, range: [begin_ns, end_ns], xText: f.time,
 		label: "Pages that were touched over time, by stretches of memory" });
-	return figure({ id: "heat", title: "Heat", explain: texts.heat, picture: strip.picture,
+	return figure({ id: "heat", title: "Heat", explain: texts.looks, picture: strip.picture,
 		subtitle: `${f.count(sum(stretches.map((s) => s.pages), 0, stretches.length))} pages in ${f.count(stretches.length)} stretches of memory, the lowest address first` +
 			(left_out ? `; ${f.count(left_out)} runs of pages had no room` : ""),
 		body: [legend([[p.css(p.READ), "read"], [p.css(p.BOTH), "both"], [p.css(p.WRITE), "written"]]), strip.element],
