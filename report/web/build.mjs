@@ -14,6 +14,9 @@ async function bundle(entry) {
 		write: false,
 		logLevel: "warning",
 	});
+	/* A key that is there twice, a name that is none: never on purpose. */
+	if (result.warnings.length)
+		throw new Error(`${entry}: ${result.warnings.length} warnings`);
 	return result.outputFiles[0].text;
 }
 
