@@ -18,7 +18,7 @@ UNIT_TESTS := $(patsubst tests/%.c,$(TEST_DIR)/%, \
 EXAMPLES := $(patsubst %.c,$(TEST_DIR)/%,$(wildcard examples/*.c))
 CASE_PROGRAMS := memory files signals processes forks threads kernel \
 	corpus-memory corpus-over corpus-process corpus-clone corpus-kernel corpus-first \
-	takeover waits stops kept heap
+	takeover waits stops kept heap sealed
 SANITIZERS := asan lsan tsan ubsan
 VARIANTS := memory-static processes-static threads-static \
 	memory-static-pie memory-nopie processes-nopie \

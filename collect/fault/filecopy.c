@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -97,30 +98,55 @@ static int open_same(const struct filecopy *f)
 	return fd < 0 ? -errno : fd;
 }
 
-static int refill_page(struct mm *mm, const struct filecopy *f, int fd,
-		       uint64_t addr, uint64_t off)
-{
-	char page[PAGE_SIZE];
-	ssize_t n = pread(fd, page, sizeof(page), f->offset + addr - f->start);
+/* Where pages are to be written to: the memfd, or a program's own memory. */
+struct target {
+	struct mm *mm;
+	pid_t tid;	/* 0: nothing is written */
+	int mem;	/* /proc/PID/mem; -1: not opened yet */
+};
 
-	if (n <= 0)
-		return n ? -errno : 0;
-	return pwrite(mm->memfd, page, n, off) == n ? 0 : -EIO;
+/* Memory that the program may not write itself, too. */
+static int write_own(struct target *t, const char *page, uint64_t addr)
+{
+	char path[64];
+
+	if (t->mem < 0) {
+		snprintf(path, sizeof(path), "/proc/%d/mem", t->tid);
+		t->mem = open(path, O_RDWR | O_CLOEXEC);
+	}
+	return pwrite(t->mem, page, PAGE_SIZE, addr) == (ssize_t)PAGE_SIZE ?
+		       0 : -EIO;
 }
 
-/* fill = 0: only see whether it could be done. */
-static int walk(struct mm *mm, uint64_t start, uint64_t end, int fill)
+static int refill_page(struct target *t, const struct region *r,
+		       const struct filecopy *f, int fd, uint64_t addr)
+{
+	char page[PAGE_SIZE] = "";
+	ssize_t n = pread(fd, page, sizeof(page), f->offset + addr - f->start);
+
+	if (n < 0)
+		return -errno;
+	if (filecopy_is_own(r))
+		return write_own(t, page, addr);
+	if (!n)
+		return 0;
+	return pwrite(t->mm->memfd, page, n, r->off + (addr - r->start)) == n ?
+		       0 : -EIO;
+}
+
+static int walk(struct target *t, uint64_t start, uint64_t end)
 {
 	struct region r;
 
-	while (moca_regions_next(&mm->regions, &start, end, &r)) {
+	while (moca_regions_next(&t->mm->regions, &start, end, &r)) {
 		const struct filecopy *f = NULL;
 		int fd = -1, err = 0;
 
-		if (r.kind != REGION_MEMFD || !(r.flags & REGION_FILE_COPY))
+		if (!(r.flags & REGION_FILE_COPY) ||
+		    (r.kind != REGION_MEMFD && !filecopy_is_own(&r)))
 			continue;
 		for (uint64_t a = r.start; a < r.end && !err; a += PAGE_SIZE) {
-			const struct filecopy *g = find(mm, a);
+			const struct filecopy *g = find(t->mm, a);
 
 			if (!g || g != f) {
 				if (fd >= 0)
@@ -129,8 +155,7 @@ static int walk(struct mm *mm, uint64_t start, uint64_t end, int fill)
 				f = g;
 			}
 			err = fd < 0 ? fd :
-			      fill ? refill_page(mm, f, fd, a,
-						 r.off + (a - r.start)) : 0;
+			      t->tid ? refill_page(t, &r, f, fd, a) : 0;
 		}
 		if (fd >= 0)
 			close(fd);
@@ -140,14 +165,21 @@ static int walk(struct mm *mm, uint64_t start, uint64_t end, int fill)
 	return 0;
 }
 
-int filecopy_refill(struct mm *mm, uint64_t start, uint64_t end)
+int filecopy_refill(struct mm *mm, pid_t tid, uint64_t start, uint64_t end)
 {
-	return walk(mm, start, end, 1);
+	struct target t = { mm, tid, -1 };
+	int err = walk(&t, start, end);
+
+	if (t.mem >= 0)
+		close(t.mem);
+	return err;
 }
 
 int filecopy_can_refill(struct mm *mm, uint64_t start, uint64_t end)
 {
-	return !walk(mm, start, end, 0);
+	struct target t = { mm, 0, -1 };
+
+	return !walk(&t, start, end);
 }
 
 void filecopy_free(struct mm *mm)

@@ -18,12 +18,17 @@ int filecopy_add(struct mm *mm, uint64_t start, uint64_t end, uint64_t offset,
 int filecopy_inherit(struct mm *mm, const struct mm *parent);
 /*
  * Fill [start, end) of the memfd, just emptied, from the files it is a copy
- * of. 0, or -errno when a file is not there any more: the program's pages are
- * then lost.
+ * of; what is the program's own again (unmove.c) by task tid, emptied or not. 0, or
+ * -errno when a file is not there any more: the program's pages are then lost.
  */
-int filecopy_refill(struct mm *mm, uint64_t start, uint64_t end);
+int filecopy_refill(struct mm *mm, pid_t tid, uint64_t start, uint64_t end);
 /* 1 when every file behind [start, end) can still be read. */
 int filecopy_can_refill(struct mm *mm, uint64_t start, uint64_t end);
+/* Is r a copy that is not on the memfd any more? */
+static inline int filecopy_is_own(const struct region *r)
+{
+	return r->kind == REGION_PRIVATE && r->flags & REGION_FILE_COPY;
+}
 void filecopy_free(struct mm *mm);
 
 #endif

@@ -6,6 +6,7 @@
 #include "collect/fault/filecopy.h"
 #include "collect/fault/mapcall-ctx.h"
 #include "collect/fault/mm.h"
+#include "collect/fault/witness.h"
 
 #define MADV_GUARD_INSTALL_NR 102
 
@@ -30,6 +31,32 @@ static int is_memory(const struct mm *mm, uint64_t start, uint64_t end)
 		if (!moca_regions_next(&mm->regions, &start, end, &r) ||
 		    r.start != at || r.kind != REGION_MEMFD ||
 		    r.flags & REGION_FILE_COPY)
+			return 0;
+	}
+	return 1;
+}
+
+/* Is any of it a file's copy that is the program's own again? */
+static int has_own_copy(const struct mm *mm, uint64_t start, uint64_t end)
+{
+	struct region r;
+
+	while (moca_regions_next(&mm->regions, &start, end, &r))
+		if (filecopy_is_own(&r))
+			return 1;
+	return 0;
+}
+
+/* Is all of it? */
+static int is_own_copy(const struct mm *mm, uint64_t start, uint64_t end)
+{
+	struct region r;
+
+	while (start < end) {
+		uint64_t at = start;
+
+		if (!moca_regions_next(&mm->regions, &start, end, &r) ||
+		    r.start != at || !filecopy_is_own(&r))
 			return 0;
 	}
 	return 1;
@@ -62,13 +89,18 @@ static int do_discard(struct ctx *x, uint64_t start, uint64_t end)
 		x->ret = 0;
 	else
 		err = run_own(x);
+	/* Where it is sealed the kernel empties a file's pages, and no copy's. */
+	if (!err && x->ret == -EPERM && is_own_copy(x->mm, start, end))
+		x->ret = 0;
 	/* ENOMEM: some of it was unmapped, the rest was done. */
 	if (err || (failed(x->ret) && x->ret != -ENOMEM))
 		return err;
 	mm_drop(x->rec, x->mm, x->task, start, end, MM_EMPTIED);
-	err = filecopy_refill(x->mm, start, end);
+	err = filecopy_refill(x->mm, x->task->tid, start, end);
 	if (!err)
 		mm_prefill(x->rec, x->mm, start, end);
+	if (!err && has_own_copy(x->mm, start, end))
+		witness_filled(x->rec, x->mm, x->task, start, end);
 	return err;
 }
 
@@ -86,7 +118,10 @@ static int do_lasting_advice(struct ctx *x, uint64_t start, uint64_t end,
 
 int mapcall_madvise_concerns(const struct ctx *x)
 {
-	return mapcall_on_memfd(x->mm, x->a[0], x->a[0] + PAGE_UP(x->a[1]));
+	uint64_t start = x->a[0], end = start + PAGE_UP(x->a[1]);
+
+	return mapcall_on_memfd(x->mm, start, end) ||
+	       has_own_copy(x->mm, start, end);
 }
 
 int mapcall_madvise(struct ctx *x)

@@ -3,9 +3,15 @@
 #ifndef MOCA_FAULT_MAPCALL_CTX_H
 #define MOCA_FAULT_MAPCALL_CTX_H
 
+#include <sys/syscall.h>
+
 #include "collect/fault/freeze.h"
 #include "collect/fault/keep.h"
 #include "collect/ptrace/tracee.h"
+
+#ifndef SYS_mseal
+#define SYS_mseal 462
+#endif
 
 /* One call being carried out. */
 struct ctx {
@@ -54,6 +60,8 @@ int mapcall_madvise_concerns(const struct ctx *x);
 int mapcall_madvise(struct ctx *x);
 /* mlock.c: x is a call of mlock, mlock2 or mlockall. 0 or -errno. */
 int mapcall_mlock(struct ctx *x);
+/* mseal.c: x is a call of mseal. 0 or -errno. */
+int mapcall_mseal(struct ctx *x);
 /* mremap.c: x is a call of mremap. 0 or -errno. */
 int mapcall_mremap(struct ctx *x);
 

@@ -53,9 +53,6 @@
 #ifndef SYS_process_madvise
 #define SYS_process_madvise 440
 #endif
-#ifndef SYS_mseal
-#define SYS_mseal 462
-#endif
 #define COPY_MAX (64ul << 20)
 
 /*
@@ -482,8 +479,8 @@ static int do_mprotect(struct ctx *x)
 		return 0;
 	}
 	err = run_own(x);
-	/* Also after ENOMEM: what lies below a hole was changed. */
-	if (err || (failed(x->ret) && x->ret != -ENOMEM))
+	/* Also after ENOMEM, EPERM: what lies below a hole, or seal, was changed. */
+	if (err || (failed(x->ret) && x->ret != -ENOMEM && x->ret != -EPERM))
 		return err;
 	while (moca_regions_next(&x->mm->regions, &start, end, &r)) {
 		if (r.kind != REGION_FILE)
@@ -664,12 +661,6 @@ static int do_pkey_alloc(struct ctx *x)
 	return run_own(x);
 }
 
-static int do_mseal(struct ctx *x)
-{
-	x->mm->busy = 1;
-	return run_own(x);
-}
-
 static int do_userfaultfd(struct ctx *x)
 {
 	return mapcall_leave(x, "the program uses userfaultfd itself: real faults "
@@ -753,7 +744,7 @@ static const struct traced_call calls[] = {
 	  mapcall_madvise },
 	{ SYS_process_madvise, CALL_PROGRAMS, 0, 0, 0, empties,
 	  do_process_madvise },
-	PROGRAMS(SYS_mseal, do_mseal),
+	PROGRAMS(SYS_mseal, mapcall_mseal),
 	PROGRAMS(SYS_userfaultfd, do_userfaultfd),
 	{ SYS_io_uring_setup, CALL_PROGRAMS, 0, 0, 0, pinned_concerns,
 	  pinned_call },

@@ -16,6 +16,7 @@
 
 #include "collect/fault/freeze.h"
 #include "collect/fault/keep.h"
+#include "collect/fault/marks.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/punch.h"
 #include "collect/fault/witness.h"
@@ -66,7 +67,8 @@ static int on_memfd(const struct mm *mm, const struct vma *v)
 }
 
 static int unmove_vma(struct mm *mm, struct tracee_calls *c,
-		      const struct vma *v, char *buf)
+		      const struct vma *v, const struct marks *marks,
+		      char *buf)
 {
 	uint64_t len = v->end - v->start, done;
 	long ret;
@@ -84,11 +86,8 @@ static int unmove_vma(struct mm *mm, struct tracee_calls *c,
 		tracee_call(c, &gone, SYS_mmap, v->start + done, len - done,
 			    v->prot, MAP_SHARED | MAP_FIXED, mm->remote_fd,
 			    v->offset + done);
-	if (err || v->prot == (PROT_READ | PROT_WRITE))
-		return err;
-	ret = tracee_call(c, &err, SYS_mprotect, v->start, len, v->prot, 0, 0,
-			  0);
-	return err ? err : (int)ret;
+	return err ? err : marks_apply(marks, c, v->start, v->end,
+				       PROT_READ | PROT_WRITE, v->prot);
 }
 
 /*
@@ -116,6 +115,7 @@ static int fail_half_way(const struct recorder *rec, const struct mm *mm,
 int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	      const char *why)
 {
+	struct marks marks = { 0 };
 	struct vma_list l;
 	char *buf;
 	int ret;
@@ -127,8 +127,11 @@ int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	if (!ret)
 		ret = keep_forget(rec, mm, c->task->tid);
 	if (!ret)
+		ret = marks_read(mm, c->task->tid, USER_END, &marks);
+	if (!ret)
 		ret = maps_read(c->task->tid, &l);
 	if (ret) {
+		marks_free(&marks);
 		free(buf);
 		return ret != -ESRCH && rec->attach ?
 			       fail_half_way(rec, mm, ret) : ret;
@@ -144,9 +147,10 @@ int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 		struct vma *v = &l.items[i];
 
 		if (on_memfd(mm, v))
-			ret = unmove_vma(mm, c, v, buf);
+			ret = unmove_vma(mm, c, v, &marks, buf);
 	}
 	maps_free(&l);
+	marks_free(&marks);
 	free(buf);
 	/* ESRCH: it ended meanwhile, or is a new image (takeover.h). */
 	if (ret && ret != -ESRCH)
@@ -164,6 +168,9 @@ int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 static int made_own(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 		    const struct region *r, int prot, const char *why)
 {
+	struct region own = { .start = r->start, .end = r->end,
+			      .kind = REGION_PRIVATE,
+			      .flags = r->flags & REGION_FILE_COPY };
 	struct stub_call calls[3];
 	size_t n = freeze_advice(r, calls);
 	int ret = 0;
@@ -180,6 +187,9 @@ static int made_own(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 		mm->moved--;
 	mm_add_native(rec, mm, c->task, r->start, r->end, REGION_PRIVATE, prot,
 		      0, "", NULL);
+	/* For an madvise that wants to see the file: filecopy.h. */
+	if (own.flags && moca_regions_add(&mm->regions, &own))
+		moca_warn("out of memory for the table of mappings");
 	witness_filled(rec, mm, c->task, r->start, r->end);
 	task_event(rec, c->task, MOCA_CHANGE_GAP, r->start, r->end - r->start, 0,
 		   0, 0, why);
@@ -190,12 +200,16 @@ int mm_unmove_range(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 		    uint64_t start, uint64_t end, const char *why)
 {
 	char *buf = malloc(PIECE);
+	struct marks marks = { 0 };
 	struct vma_list l;
 	int ret = buf ? freeze_thaw_range(rec, mm, c, start, end) : -ENOMEM;
 
 	if (!ret)
+		ret = marks_read(mm, c->task->tid, end, &marks);
+	if (!ret)
 		ret = maps_read(c->task->tid, &l);
 	if (ret) {
+		marks_free(&marks);
 		free(buf);
 		return ret;
 	}
@@ -215,13 +229,14 @@ int mm_unmove_range(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 			v.end = r.end;
 			/* The certificate's view, while the pages exist. */
 			mm_settle(rec, mm, &r);
-			ret = unmove_vma(mm, c, &v, buf);
+			ret = unmove_vma(mm, c, &v, &marks, buf);
 			if (!ret)
 				ret = made_own(rec, mm, c, &r, v.prot, why);
 			v.end = l.items[i].end < end ? l.items[i].end : end;
 		}
 	}
 	maps_free(&l);
+	marks_free(&marks);
 	free(buf);
 	return ret;
 }
