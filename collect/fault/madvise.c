@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* madvise: what it empties, and advice that lasts. */
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "collect/fault/filecopy.h"
@@ -8,7 +9,11 @@
 #include "collect/fault/mm.h"
 #include "collect/fault/witness.h"
 
+#define MADV_COLLAPSE_NR 25
 #define MADV_GUARD_INSTALL_NR 102
+/* Bytes of a huge page. */
+#define HUGE_SIZE (2ull << 20)
+#define HUGE_UP(x) (((x) + HUGE_SIZE - 1) & ~(HUGE_SIZE - 1))
 
 int mapcall_on_memfd(const struct mm *mm, uint64_t start, uint64_t end)
 {
@@ -104,6 +109,25 @@ static int do_discard(struct ctx *x, uint64_t start, uint64_t end)
 	return err;
 }
 
+/*
+ * Would the kernel refuse to collapse [start, end) of anonymous memory? It does so
+ * where the mapping at start has room for no huge page, or both ends lie inside
+ * the same one.
+ */
+static int collapse_refused(const struct ctx *x, uint64_t start, uint64_t end)
+{
+	struct vma v;
+
+	if (start & ~PAGE_MASK || start >= end ||
+	    maps_find(x->task->tid, start, &v))
+		return 0;	/* the call will be, or is of no bytes */
+	free(v.name);
+	if (end > v.end)
+		end = v.end;
+	return HUGE_UP(v.start) + HUGE_SIZE > v.end ||
+	       (end & ~(HUGE_SIZE - 1)) < HUGE_UP(start);
+}
+
 /* Advice that lasts, and has to be given again where memory is mapped anew. */
 static int do_lasting_advice(struct ctx *x, uint64_t start, uint64_t end,
 			     uint32_t set, uint32_t clear)
@@ -161,6 +185,13 @@ int mapcall_madvise(struct ctx *x)
 	case MADV_REMOVE:
 		x->ret = -EINVAL; /* as for private memory */
 		return 0;
+	case MADV_COLLAPSE_NR:
+		if (collapse_refused(x, start, end)) {
+			x->ret = -EINVAL;
+			return 0;
+		}
+		x->a[2] = MADV_NORMAL;
+		return run_own(x);
 	case MADV_HUGEPAGE:
 		/* Natively one fault takes 512 pages of it. */
 		atomic_fetch_add(&x->rec->costs.huge_asked,
@@ -168,7 +199,6 @@ int mapcall_madvise(struct ctx *x)
 		/* fall through */
 	case 22: /* MADV_POPULATE_READ */
 	case 23: /* MADV_POPULATE_WRITE */
-	case 25: /* MADV_COLLAPSE */
 		/* A wish about speed, which would blur or hide accesses. */
 		x->a[2] = MADV_NORMAL;
 		/* fall through */

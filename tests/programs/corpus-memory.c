@@ -251,6 +251,27 @@ static void thp(void)
 	printf("%ld\n", (long)prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0));
 }
 
+/* Memory that holds no huge page, or is inside one, is not collapsed. */
+static void collapse(void)
+{
+	char *p = mmap(NULL, 8 * MIB, RW, ANON, -1, 0), *q;
+	char *a = (char *)(((uintptr_t)p + 2 * MIB - 1) & -(2 * MIB));
+
+	/* A mapping of its own, as of other rights. */
+	q = mmap(NULL, 64 * PAGE, PROT_READ, ANON, -1, 0);
+	CHECK(p != MAP_FAILED && q != MAP_FAILED);
+	if (madvise(a, 0, MADV_COLLAPSE))
+		UNSUPPORTED("MADV_COLLAPSE");
+	fill(p, 2048, 1);
+	printf("small %d", madvise(q, 64 * PAGE, MADV_COLLAPSE));
+	printf(", inside %d", madvise(a + PAGE, 4 * PAGE, MADV_COLLAPSE));
+	printf(", at its begin %d", madvise(a, 4 * PAGE, MADV_COLLAPSE));
+	printf(", across %d", madvise(a + MIB, 2 * MIB, MADV_COLLAPSE));
+	CHECK(!munmap(a + 4 * MIB, PAGE));
+	printf(", to a hole %d\n", madvise(a + 3 * MIB, 2 * MIB, MADV_COLLAPSE));
+	CHECK(filled(p, (a - p) / PAGE + 1024, 1));
+}
+
 static void advice(void)
 {
 	static const struct {
@@ -761,6 +782,7 @@ static const struct test_case cases[] = {
 	{ "reserved", reserved },
 	{ "hugetlb", hugetlb },
 	{ "thp", thp },
+	{ "collapse", collapse },
 	{ "advice", advice },
 	{ "in-core", in_core },
 	{ "resident", resident },
