@@ -765,6 +765,7 @@ void collector_run(struct collector *c, atomic_int *finished)
 		if (!last)
 			wait_for_work(c, next);
 	} while (!last);
+	on_lost(c, NULL, sampler_untold(c->sampler));
 	cut(c);
 	c->over = 1;
 	account(c);

@@ -761,6 +761,7 @@ void native_collector_run(struct native_collector *c, atomic_int *finished)
 		if (!last)
 			wait_for_work(c, next);
 	} while (!last);
+	native_tasks_lose(&c->tasks, NULL, sampler_untold(c->sampler));
 	native_tasks_cut(&c->tasks, moca_now_ns());
 	native_task_each(&c->tasks, visit_untraced, &c->untraced);
 	c->over = 1;

@@ -56,6 +56,8 @@ struct sampler {
 	struct trace_format trace;
 	uint32_t stack_bytes;	/* copied of each stack; 0: none */
 	uint64_t ahead_ns;	/* our clock of perf's */
+	int counts_lost;	/* events can be asked what they lost */
+	uint64_t told;		/* of it, by records in the rings */
 	char *record;		/* one that is not in one piece in its ring */
 };
 
@@ -163,6 +165,8 @@ static void attr_of(const struct sampler *s, int which, int on_exec,
 		    struct perf_event_attr *a)
 {
 	base_attr(a, on_exec);
+	if (s->counts_lost)
+		a->read_format = PERF_FORMAT_LOST;
 	if (s->stack_bytes) {
 		a->sample_regs_user = MOCA_PERF_STACK_REGS;
 		a->sample_stack_user = s->stack_bytes;
@@ -196,8 +200,14 @@ static int choose_source(struct sampler *s, pid_t tid, int tracepoints,
 			       SAMPLER_TRACEPOINT : SAMPLER_SOFTWARE;
 	     src <= SAMPLER_USER_ONLY; src++) {
 		s->source = src;
+		s->counts_lost = 1;
 		attr_of(s, 0, 1, &a);
 		fd = perf_open(&a, tid, 0);
+		if (fd == -EINVAL) {	/* before Linux 6.0 */
+			s->counts_lost = 0;
+			a.read_format = 0;
+			fd = perf_open(&a, tid, 0);
+		}
 		if (fd >= 0) {
 			close(fd);
 			return 0;
@@ -415,6 +425,17 @@ void sampler_stop(struct sampler *s)
 		ioctl(s->fds[i], PERF_EVENT_IOC_DISABLE, 0);
 }
 
+uint64_t sampler_untold(const struct sampler *s)
+{
+	struct { uint64_t value, lost; } of;
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < s->fd_count && s->counts_lost; i++)
+		if (read(s->fds[i], &of, sizeof(of)) == (ssize_t)sizeof(of))
+			all += of.lost;
+	return all > s->told ? all - s->told : 0;
+}
+
 void sampler_snapshot(struct sampler *s)
 {
 	for (unsigned int c = 0; c < s->cpus; c++)
@@ -555,6 +576,7 @@ int sampler_next(struct sampler *s, unsigned int cpu, uint64_t until,
 		body = perf_ring_at(r, s->record, n);
 		if (h.type == PERF_RECORD_LOST && n >= 16) {
 			memcpy(lost, body + 8, 8);
+			s->told += *lost;
 			perf_ring_skip(r, &h);
 			return 2;
 		}

@@ -72,6 +72,13 @@ void sampler_snapshot(struct sampler *s);
 int sampler_next(struct sampler *s, unsigned int cpu, uint64_t until,
 		 struct sample *out, uint64_t *lost);
 
+/*
+ * Samples that were lost and of which no ring tells: the kernel does so with the next
+ * sample only, and there was none. To be asked when sampling has stopped and the rings
+ * are empty. 0 before Linux 6.0, where it is not known.
+ */
+uint64_t sampler_untold(const struct sampler *s);
+
 /* How many more samples fit into the fullest ring. */
 uint64_t sampler_room(const struct sampler *s);
 /* Begin, where no exec does it. Of all threads that came meanwhile, too. */

@@ -3,8 +3,8 @@
  * Memory whose accesses a recording may not see, for tests/programs/certificate:
  * blind WHAT touches PAGES pages of WHAT and prints how many. "idle" waits to be
  * attached to (it prints its pid first), "shared" writes shared memory until
- * then, both until stdin ends. "behind" touches MANY, while its recorder stands still,
- * and one more when that has caught up.
+ * then, both until stdin ends. "behind" touches MANY, while its recorder stands still:
+ * no sample comes behind those that are lost.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -54,7 +54,7 @@ static void read_file(const char *path, int flags)
 
 static void behind(void)
 {
-	char *p = mmap(NULL, (MANY + 1) * 4096ul, PROT_READ | PROT_WRITE,
+	char *p = mmap(NULL, MANY * 4096ul, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	FILE *f = fopen("/proc/self/status", "r");
 	char line[256];
@@ -68,8 +68,7 @@ static void behind(void)
 	touch(p, MANY);
 	if (kill(tracer, SIGCONT))
 		exit(1);
-	usleep(300000);
-	touch(p + MANY * 4096ul, 1);
+	_exit(0);
 }
 
 static int has_ended(int ms)
