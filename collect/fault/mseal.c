@@ -11,6 +11,7 @@
 
 #include "collect/fault/mapcall-ctx.h"
 #include "collect/fault/mm.h"
+#include "collect/ptrace/limits.h"
 #include "collect/ptrace/quiesce.h"
 #include "lib/base/err.h"
 
@@ -56,6 +57,7 @@ static int has_new_child(const struct ctx *x)
 int mapcall_mseal(struct ctx *x)
 {
 	uint64_t start = x->a[0], end = start + PAGE_UP(x->a[1]);
+	struct limits limits;
 	int err;
 
 	/* An munmap may fail from now on. */
@@ -71,12 +73,15 @@ int mapcall_mseal(struct ctx *x)
 		x->ret = x->c.saved.reg_ret;
 		return 0;
 	}
+	/* Private memory counts for RLIMIT_DATA, as it did before it was moved. */
+	limits_raise(&limits, x->task->tid);
 	err = mm_unmove_range(x->rec, x->mm, &x->c, start, end,
 			      x->mm->wp_async ?
 			      "sealed memory (mseal): first touches and writes "
 			      "are seen, repeated reads are not" :
 			      "sealed memory (mseal): first touches are seen, "
 			      "repeated accesses are not");
+	limits_restore(&limits);
 	if (!err)
 		return run_own(x);
 	if (err == -ESRCH)
@@ -84,7 +89,8 @@ int mapcall_mseal(struct ctx *x)
 	/* Sealed on the memfd, it could never be the program's own again. */
 	moca_warn("cannot make %lu KiB of the memory of process %d its own before it "
 		  "seals them: %s; its mseal fails (ENOMEM), and they are not sealed. "
-		  "Less memory was free than it needs while it is recorded",
+		  "Less memory was free, or allowed (RLIMIT_DATA), than it needs "
+		  "while it is recorded",
 		  (end - start) >> 10, x->mm->space.pid, strerror(-err));
 	x->ret = -ENOMEM;
 	return 0;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #ifndef MADV_DONTNEED_LOCKED
@@ -323,6 +324,22 @@ static void touch(volatile char *p)
 }
 #endif
 
+/* The program has more private memory than it may have from now on. */
+static void limited(void)
+{
+	const struct rlimit limit = { MIB, RLIM_INFINITY };
+	char *p = map_pages(1024);
+	struct rlimit was;
+
+	fill(p, 1024, 1);
+	if (setrlimit(RLIMIT_DATA, &limit))
+		UNSUPPORTED("a higher hard limit");
+	if (seal(p, 1024))
+		UNSUPPORTED("mseal");
+	CHECK(!getrlimit(RLIMIT_DATA, &was) && was.rlim_cur == MIB);
+	both_write(p, 1024, 1);
+}
+
 /* Its protection key stays. */
 static void keys(void)
 {
@@ -360,6 +377,7 @@ static const struct test_case cases[] = {
 	{ "files", files },
 	{ "own-data", own_data },
 	{ "locked", locked },
+	{ "limited", limited },
 	{ "keys", keys },
 	{ NULL, NULL },
 };
