@@ -71,17 +71,32 @@ static unsigned long mappings(void)
 	return s;
 }
 
+/* Memory that stays, sealed where the kernel can (mseal) and has memory for it. */
+static unsigned char *sealed(void)
+{
+	unsigned char *p = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memset(p, 6, PAGES * PAGE);
+	mprotect(p, 16 * PAGE, PROT_READ);
+	syscall(462, p, 32 * PAGE, 0);
+	return p;
+}
+
 /* Both sides write where the other must not see it. */
 static unsigned long child(const char *self)
 {
+	unsigned char *p = sealed();
 	pid_t pid = fork();
 	int status;
 
 	if (!pid) {
 		memset(data, 9, sizeof(data) / 2);
+		memset(p + 16 * PAGE, 9, PAGES / 2 * PAGE);
 		_exit(sum(data, sizeof(data)) % 100);
 	}
 	data[0] = 3;
+	p[24 * PAGE] = 3;
 	waitpid(pid, &status, 0);
 	if (!WIFEXITED(status))
 		return 0;
@@ -91,7 +106,8 @@ static unsigned long child(const char *self)
 		_exit(1);
 	}
 	waitpid(pid, &status, 0);
-	return sum(data, sizeof(data)) + WEXITSTATUS(status) * 1000000;
+	return sum(data, sizeof(data)) + sum(p, PAGES * PAGE) +
+	       WEXITSTATUS(status) * 1000000;
 }
 
 int main(int argc, char **argv)
