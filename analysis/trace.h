@@ -9,6 +9,7 @@
 #define META_SAMPLE_CORE "sample_core"	/* rank of stripes that are in each sample */
 #define META_CREDIT "credit_ns"		/* intervals are short at first */
 #define META_COMMAND "command"
+#define META_ATTACHED_COMMAND "attached_command"	/* META_COMMAND is "-p PID" then */
 #define META_SAMPLE "sample"
 #define META_SWEEPS "sweeps"	/* "none": --no-zap */
 #define META_UNCERTIFIED "certificate.reason"

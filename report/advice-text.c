@@ -161,16 +161,28 @@ static void print_lost(const struct moca_profile *p,
 	terminal_wrap("Lost          ", text, width);
 }
 
+/* "-p 17", and of which program that was the process. */
+static void print_command(const struct moca_trace *t, int width)
+{
+	const char *command = moca_trace_meta(t, META_COMMAND);
+	const char *attached = moca_trace_meta(t, META_ATTACHED_COMMAND);
+	char text[8192];
+
+	if (!command)
+		return;
+	snprintf(text, sizeof(text), "%s%s%s", command, attached ? ": " : "",
+		 attached ? attached : "");
+	terminal_wrap("Command       ", text, width);
+}
+
 static void print_head(const struct advice_view *v)
 {
 	const struct moca_profile *p = v->profile;
-	const char *command = moca_trace_meta(v->trace, META_COMMAND);
 	char buf[256], a[TEXT_MAX], b[TEXT_MAX + 24];
 	int width = terminal_width(TERMINAL_PIPE);
 
 	terminal_wrap("Trace         ", v->path, width);
-	if (command)
-		terminal_wrap("Command       ", command, width);
+	print_command(v->trace, width);
 	advice_topology(p, buf, sizeof(buf));
 	terminal_wrap("Machine       ", buf, width);
 	printf("Data          ");

@@ -114,9 +114,13 @@ const char *task_text(const struct rules *r, uint32_t task, char *buf,
 
 const char *command_text(const struct rules *r)
 {
-	const char *command = moca_trace_meta(r->trace, "command");
+	const char *command = moca_trace_meta(r->trace, META_ATTACHED_COMMAND);
 
-	return command && moca_shell_is_plain(command) ? command : "COMMAND";
+	if (!command)
+		command = moca_trace_meta(r->trace, META_COMMAND);
+	/* No program begins with a dash: "-p PID" of one that was attached to. */
+	return command && *command != '-' && moca_shell_is_plain(command) ?
+	       command : "COMMAND";
 }
 
 const char *name_text(struct rules *r, const struct moca_profile_object *o)

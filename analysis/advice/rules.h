@@ -134,7 +134,11 @@ const char *task_text(const struct rules *r, uint32_t task, char *buf,
 /* Where the object's pages are first touched; "" if not known. */
 const char *touch_text(struct rules *r, struct moca_finding *f, char *buf,
 		       size_t len);
-/* The trace's command where a shell runs just that; its words have no quotes. */
+/*
+ * What a moca that starts the program is given behind "--": the trace's command, or
+ * that of the process attached to, where a shell runs just that, as its words need
+ * no quotes; else "COMMAND".
+ */
 const char *command_text(const struct rules *r);
 /* Does a program of the trace use OpenMP: is a library of it mapped? */
 int advice_openmp(struct rules *r);

@@ -30,6 +30,7 @@
 #include "lib/base/bytes.h"
 #include "lib/base/err.h"
 #include "lib/base/plural.h"
+#include "lib/base/shell.h"
 #include "lib/format/launch.h"
 #include "lib/format/meta.h"
 #include "lib/format/quota.h"
@@ -262,6 +263,38 @@ static void describe_mounts(struct moca_meta *m, pid_t pid)
 	moca_meta_set(m, "mounts_pid", "%d", pid);
 }
 
+/* The command line of the process attached to: words that a shell would not take as
+ * they are between quotes. Left out: it cannot be read, or is too long to be whole. */
+static void describe_attached(struct moca_meta *m, pid_t pid)
+{
+	char words[4096], line[4 * sizeof(words)] = "", quoted[4 * sizeof(words)], path[64];
+	const char *word;
+	size_t n, at = 0, len = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	n = fread(words, 1, sizeof(words), f);
+	fclose(f);
+	if (!n || n == sizeof(words))
+		return;
+	words[n] = 0;
+	for (; at < n; at += strlen(words + at) + 1) {
+		word = words + at;
+		if (!*word)
+			word = "''";
+		else if (!moca_shell_is_plain(word) || strchr(word, ' '))
+			word = moca_shell_word(quoted, sizeof(quoted), word);
+		if (!word || len + strlen(word) + 2 > sizeof(line))
+			return;
+		len += (size_t)snprintf(line + len, sizeof(line) - len, "%s%s",
+					at ? " " : "", word);
+	}
+	moca_meta_set(m, "attached_command", "%s", line);
+}
+
 static void describe(struct moca_meta *m)
 {
 	const struct moca_record_options *o = rec.opt;
@@ -296,8 +329,10 @@ static void describe(struct moca_meta *m)
 		moca_meta_set(m, "ranks_chosen", "1");
 	if (o->job)
 		moca_meta_set(m, "job", "%s", o->job);
-	if (rec.attach)
+	if (rec.attach) {
 		describe_mounts(m, rec.opt->attach);
+		describe_attached(m, rec.opt->attach);
+	}
 	moca_meta_set(m, "cpus", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
 	moca_meta_set(m, "nodes", "%u", machine_nodes());
 	moca_meta_set(m, "state", "recording");

@@ -53,7 +53,7 @@ static void put_name(struct json *j, const char *key, const char *name)
 static void put_run(struct json *j, const struct report *r)
 {
 	static const char *const keys[] = {
-		META_COMMAND, META_HOST, META_KERNEL, META_CPUS, "nodes",
+		META_COMMAND, META_ATTACHED_COMMAND, META_HOST, META_KERNEL, META_CPUS, "nodes",
 		"version", "state", META_COLLECTOR, META_INTERVAL, META_BUDGET,
 		META_CREDIT, META_SLOWDOWN, "cost.wall_low", "cost.wall_high",
 		META_READ_WRITE, META_PHYS, "node_source",

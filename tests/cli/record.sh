@@ -182,6 +182,22 @@ run "no command" 2 "$MOCA" record && has "no command" "$tmp/err" 'what shall be 
 run "both" 2 "$MOCA" record -p 1 -- true && has "both" "$tmp/err" 'not both'
 run "bad budget" 2 "$MOCA" record --budget 0 -- true && has "bad budget" "$tmp/err" 'budget'
 run "bad on-error" 2 "$MOCA" record --on-error perhaps -- true && has "bad on-error" "$tmp/err" 'continue or stop'
+sh -c 'while :; do sleep .1; done' 'a word' plain &
+busy=$!
+"$MOCA" record -q -o "$tmp/attached" -p $busy &
+record=$!
+for ((i = 0; i < 600; i++)); do
+	grep -q '^attached_command' "$tmp/attached/metadata" 2>/dev/null && break
+	kill -0 $record 2>/dev/null || break
+	sleep .1
+done
+kill -INT $record
+wait $record
+kill $busy
+wait $busy 2>/dev/null
+has "attached: its command" "$tmp/attached/metadata" '^command -p '$busy'$' "^attached_command sh -c 'while :; do sleep .1; done' 'a word' plain\$"
+"$MOCA" summary "$tmp/attached" >"$tmp/out" 2>&1
+has "attached: its command, summary" "$tmp/out" "^Command *-p $busy: sh -c "
 run "no such process" 125 "$MOCA" record -q -o "$tmp/p" -p 4194000 &&
 	has "no such process" "$tmp/err" 'no such process'
 finish

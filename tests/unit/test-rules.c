@@ -468,6 +468,20 @@ static void put_command(struct moca_meta *m)
 		abort();
 }
 
+static void put_attached(struct moca_meta *m)
+{
+	if (moca_meta_set(m, "command", "-p 17") ||
+	    moca_meta_set(m, "attached_command", "serve -f serve.cfg"))
+		abort();
+}
+
+/* As older recorders describe a process that they attach to. */
+static void put_pid(struct moca_meta *m)
+{
+	if (moca_meta_set(m, "command", "-p 17"))
+		abort();
+}
+
 /* Of a page of both, one has a line for 30 intervals; then the other one gets it. */
 static int one_after_the_other(void)
 {
@@ -520,6 +534,16 @@ static int line_turns(void)
 	put_more = NULL;
 	f = finding(MOCA_FINDING_SHARED_LINES);
 	CHECK(f && has_line(f->try_, "-- COMMAND") && !has_line(f->try_, "rm"));
+	/* --exact starts its program. */
+	put_more = put_attached;
+	CHECK(!turns(16, MOCA_ACCESS_WRITE, 40, MOCA_ACCESS_WRITE, 2));
+	f = finding(MOCA_FINDING_SHARED_LINES);
+	CHECK(f && has_line(f->try_, "-- serve -f serve.cfg"));
+	put_more = put_pid;
+	CHECK(!turns(16, MOCA_ACCESS_WRITE, 40, MOCA_ACCESS_WRITE, 2));
+	put_more = NULL;
+	f = finding(MOCA_FINDING_SHARED_LINES);
+	CHECK(f && has_line(f->try_, "-- COMMAND") && !has_line(f->try_, "-p"));
 	return 0;
 }
 

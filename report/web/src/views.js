@@ -215,6 +215,7 @@ export async function introduction(d) {
 	body.push(h("div", { class: "columns" },
 		h("section", { class: "panel" }, h("h3", {}, "What was run"), facts([
 			["Command", r.command && h("code", {}, f.cut(r.command, 400))],
+			["Attached to", r.attached_command && h("code", {}, f.cut(r.attached_command, 400))],
 			["Ended", r.ended], ["When", when && when.toISOString().replace("T", " ").slice(0, 19) + " UTC"],
 			["Host", r.host && f.cut(r.host, 80)], ["Kernel", r.kernel], ["CPUs", r.cpus], ["NUMA nodes", r.nodes],
 			["Trace", f.cut(r.path, 200)]])),
