@@ -8,6 +8,8 @@
 #define ABOVE(part, whole, percent) \
 	(100 * (uint64_t)(part) >= (uint64_t)(percent) * (whole))
 
+/* Read-mostly: writes are at most so much of all accesses, the first ones too, % */
+#define READ_MOSTLY_WRITES 20
 #define STEPS_MIN 64		/* fewer say nothing of an order */
 #define HOT_PAGES 8
 #define HUGE_PAGES 16384u	/* 64 MiB: beyond what TLBs reach by 4 KiB */
@@ -113,6 +115,7 @@ static void object_(const struct moca_profile *p,
 	if (p->writes_known && moca_profile_watched(p, o) && !o->late_writes && o->late_pages && o->writes)
 		m |= MOCA_PATTERN_WRITE_ONCE;
 	else if (p->writes_known && o->accesses > 2 * o->pages &&
+		 100 * o->writes <= READ_MOSTLY_WRITES * o->accesses &&
 		 ABOVE(o->accesses - later_writes(o), o->accesses, 95))
 		m |= MOCA_PATTERN_READ_MOSTLY;
 	if (n > 1 && o->pages >= 16 && !(m & MOCA_PATTERN_PRIVATE) &&

@@ -486,6 +486,35 @@ static int failed_recording(void)
 	return 0;
 }
 
+/* 512 pages are written three times, read in so many intervals; one is written late. */
+static int filled_and_read(unsigned intervals)
+{
+	unsigned i;
+
+	begin(THREADS, 512);
+	for (i = 0; i < 3; i++)
+		sweep(0, 0, 512, MOCA_ACCESS_WRITE);
+	for (i = 0; i < intervals; i++) {
+		next();
+		sweep(1, 0, 512, MOCA_ACCESS_READ);
+	}
+	sweep(1, 0, 1, MOCA_ACCESS_WRITE);
+	return look("2x1");
+}
+
+static int read_mostly(void)
+{
+	/* Few writes are late, and yet most accesses are writes. */
+	CHECK(!filled_and_read(1));
+	CHECK(object()->writes > object()->reads);
+	CHECK(!(object()->patterns & MOCA_PATTERN_READ_MOSTLY));
+	CHECK(!filled_and_read(10));
+	CHECK(!(object()->patterns & MOCA_PATTERN_READ_MOSTLY));
+	CHECK(!filled_and_read(15));
+	CHECK(object()->patterns & MOCA_PATTERN_READ_MOSTLY);
+	return 0;
+}
+
 /* All in one interval: no write is late, and yet it is not read mostly. */
 static int one_interval(void)
 {
@@ -764,6 +793,7 @@ int main(void)
 	run("few intervals", few_intervals);
 	run("a table that is read, in few intervals", table_of_few);
 	run("failed recording", failed_recording);
+	run("advice: read-mostly", read_mostly);
 	run("advice: one interval", one_interval);
 	run("migratory", migratory);
 	run("ring of buffers", ring);
