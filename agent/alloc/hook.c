@@ -82,17 +82,19 @@ static void family_after(struct moca_detour_call *call)
 	const void *old = (const void *)call->object;
 	const void *p = (const void *)call->result;
 	size_t size = call->size;
+	unsigned kind = r->kind;
 
 	if (r->out >= 0)
 		p = call->result ? NULL : *(const void *const *)old;
 	if (r->old >= 0 && !p && size && call->told && alloc_real.usable) {
 		p = old;	/* it failed: the old one is still there */
 		size = alloc_real.usable((void *)p);
+		kind = MOCA_ALLOC_KEPT;
 	}
 	if (p && call->told)
-		alloc_made_told(p, size, r->kind, &call->frame);
+		alloc_made_told(p, size, kind, &call->frame);
 	else if (p)
-		alloc_made(p, size, r->kind, &call->frame);
+		alloc_made(p, size, kind, &call->frame);
 	alloc_leave();
 }
 

@@ -104,7 +104,7 @@ static void *resize(void *old, size_t n, size_t size, int is_array,
 	else if (p)
 		alloc_made(p, bytes, MOCA_ALLOC_REALLOC, f);
 	else if (told && bytes)		/* it failed: all is as it was */
-		alloc_made_told(old, had, MOCA_ALLOC_REALLOC, f);
+		alloc_made_told(old, had, MOCA_ALLOC_KEPT, f);
 	return p;
 }
 

@@ -177,14 +177,20 @@ static int on_stack(struct told *e)
 				(uint32_t)b + 1);
 }
 
-/* What realloc was given ends, unless it has become [addr, addr + size). */
-static int end_realloc(struct told *e, uint64_t addr, uint64_t size, int *same)
+/*
+ * What realloc was given ends, if it has returned: also where the object at addr is
+ * as large as before, as each call is counted. kept: it failed, and the object lives;
+ * *kept is 0 then where it has another owner by now.
+ */
+static int end_realloc(struct told *e, uint64_t addr, int *kept)
 {
 	struct replay_task *t = e->task;
 	uint32_t id = t->realloc_id;
 	const struct moca_instance *i;
+	int failed = kept && *kept;
 
-	*same = 0;
+	if (kept)
+		*kept = 0;
 	t->realloc_id = 0;
 	if (!id || t->realloc_space != e->s ||
 	    moca_addrmap_find(&e->s->big, t->realloc_addr) != id)
@@ -193,8 +199,8 @@ static int end_realloc(struct told *e, uint64_t addr, uint64_t size, int *same)
 	/* Another thread may have got the memory before this was told. */
 	if (i->addr != t->realloc_addr || i->begin_ns != t->realloc_begin)
 		return 0;
-	if (i->addr == addr && i->size == size) {
-		*same = 1;
+	if (i->addr == addr && failed) {
+		*kept = 1;
 		return 0;
 	}
 	/* Its contents stay. */
@@ -243,16 +249,16 @@ static int on_alloc(struct told *e)
 	const struct map *m;
 	struct shared *x;
 	int64_t b, row, id;
-	int err, same;
+	int err, kept = e->v[3] == MOCA_ALLOC_KEPT;
 
 	if (!addr || size > INT64_MAX || addr + size < addr) {
 		o->totals.refused++;
 		return 0;
 	}
-	o->totals.allocations++;
-	err = end_realloc(e, addr, size, &same);
-	if (err || same)
+	err = end_realloc(e, addr, &kept);
+	if (err || kept)
 		return err;
+	o->totals.allocations++;
 	/* A file's mapping is known by its name. */
 	m = &o->maps[moca_addrmap_find(&e->s->maps, addr)];
 	of = moca_space_memory(o, m, &x);
@@ -323,7 +329,7 @@ static int on_small(struct told *e)
 	struct moca_objects *o = e->o;
 	struct binding *known;
 	int64_t b, row, id;
-	int err, same;
+	int err;
 
 	if (!e->v[0] || size > UINT32_MAX ||
 	    last_byte(e->v[0], size) > UINT64_MAX - GRANULE) {
@@ -331,7 +337,7 @@ static int on_small(struct told *e)
 		return 0;
 	}
 	last = last_byte(e->v[0], size) | (GRANULE - 1);
-	err = end_realloc(e, 0, 0, &same);
+	err = end_realloc(e, 0, NULL);
 	b = err ? err : binding(e, e->v[2]);
 	row = b < 0 ? b : moca_objects_binding_row(o, (uint32_t)b,
 						   MOCA_OBJECT_SMALL);
@@ -475,13 +481,13 @@ static int on_sample(struct told *e)
 	struct moca_objects *o = e->o;
 	struct moca_object *r;
 	int64_t b, row;
-	int err, same;
+	int err;
 
 	if (level > THIN_MAX || size > UINT32_MAX || addr + size < addr) {
 		o->totals.refused++;
 		return 0;
 	}
-	err = end_realloc(e, 0, 0, &same);
+	err = end_realloc(e, 0, NULL);
 	b = err ? err : binding(e, e->v[2]);
 	row = b < 0 ? b : moca_objects_binding_row(o, (uint32_t)b,
 						   MOCA_OBJECT_SMALL);

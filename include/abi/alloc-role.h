@@ -14,6 +14,7 @@ enum moca_alloc_kind {
 	MOCA_ALLOC_NEW = 4,	/* operator new, new[] */
 	MOCA_ALLOC_MMAP = 5,	/* mmap, mremap by the program itself */
 	MOCA_ALLOC_CUSTOM = 6,	/* --alloc-fn */
+	MOCA_ALLOC_KEPT = 7,	/* no new object: a realloc failed, and left it */
 };
 
 #define MOCA_ROLE_EXIT 0xfe	/* kind of what ends the process */

@@ -61,12 +61,22 @@ static int reallocs(void)
 	put_alloc(0, HEAP + 131072, 8192, 2, MOCA_ALLOC_REALLOC);
 	put_access(0, HEAP + 8, R);
 	put_access(0, HEAP + 131072, W);
-	/* One that fails leaves it as it was. */
+	/* One that fails leaves it as it was: what is usable may be more than was asked for. */
 	put_free(0, HEAP + 131072, MOCA_FREE_REALLOC);
-	put_alloc(0, HEAP + 131072, 8192, 2, MOCA_ALLOC_REALLOC);
+	put_alloc(0, HEAP + 131072, 8200, 2, MOCA_ALLOC_KEPT);
 	put_access(0, HEAP + 131072, W);
+	/* One that returns it as large as it was counts, as each call does. */
+	put_stack(0, 3, 3);
+	put_alloc(0, HEAP + 262144, 4096, 3, MOCA_ALLOC_MALLOC);
+	put_access(0, HEAP + 262144, W);
+	put_free(0, HEAP + 262144, MOCA_FREE_REALLOC);
+	put_alloc(0, HEAP + 262144, 4096, 3, MOCA_ALLOC_REALLOC);
+	put_access(0, HEAP + 262144, W);
 	trace_end();
 	CHECK(!objects_of(NULL));
+	CHECK(totals.allocations == 5);
+	a = row_by(MOCA_OBJECT_HEAP, 3);
+	CHECK(a && a->instances == 2 && a->bytes == 8192 && a->accesses == 2);
 	a = row_by(MOCA_OBJECT_HEAP, 1);
 	b = row_by(MOCA_OBJECT_HEAP, 2);
 	CHECK(a && b);
