@@ -84,6 +84,8 @@ static struct moca_meter *meter(const struct account *a)
 #define CHURN_TOUCHES 20000
 /* Times of the slowdown of all the time, from which on that of work is told apart. */
 #define WORK_TOLD 1.5
+/* What a thread waited for a CPU, in times of what it ran, from which on that is told. */
+#define BUSY_TOLD 0.3
 
 void account_init(struct account *a, struct recorder *rec,
 		  struct task_clock *clock)
@@ -627,12 +629,29 @@ void account_describe(struct account *a, struct moca_meta *m)
 	moca_meta_set(m, "fault_ns", "%.0f", a->control.fault_ns);
 }
 
+/*
+ * Where CPUs were busy, that belongs to why the budget was not held: how long the
+ * busiest threads waited for one, as measured in windows with faults and weighed by
+ * their prices.
+ */
+static void say_busy(const struct account *a, char *buf, size_t size)
+{
+	double price = account_price(a, a->faults);
+	double wait = price > 0 ? ns_of(a, COST_BUSY) / price : 0;
+
+	*buf = 0;
+	if (wait >= BUSY_TOLD)
+		snprintf(buf, size,
+			 "; CPUs were busy: the busiest thread waited for one %.*fx as long as it ran",
+			 wait < 10, wait);
+}
+
 void account_sentence(const struct account *a, char *buf, size_t size)
 {
 	struct estimate e = wall(a);
 	struct work w = work(a);
 	char one[96], two[96] = "", busy[96] = "", what[96], over[64] = "";
-	char credit[32] = "";
+	char credit[32] = "", waited_for[96];
 	int sure = control_exceeded(&a->control, &e), n;
 	enum cost_kind culprit;
 
@@ -656,9 +675,11 @@ void account_sentence(const struct account *a, char *buf, size_t size)
 	if (a->control.credit_ns > 0)
 		snprintf(credit, sizeof(credit), " and %g s",
 			 a->control.credit_ns / 1e9);
+	say_busy(a, waited_for, sizeof(waited_for));
 	snprintf(buf + n, size - n, "; the budget of %g %%%s was %snot held: %s"
-		 "the largest part: %s%s", a->control.budget * 100, credit,
+		 "the largest part: %s%s%s", a->control.budget * 100, credit,
 		 sure ? "" : "probably ", over, what,
 		 a->rec->attach && culprit == COST_CALL ?
-			 " (a program that moca record starts has none)" : "");
+			 " (a program that moca record starts has none)" : "",
+		 waited_for);
 }

@@ -28,7 +28,7 @@ static const struct {
 	[COST_COPIED] = { "copied", "first touches of copied pages" },
 	[COST_AGAIN] = { "again", "writes after reads" },
 	[COST_SWITCH] = { "switch", "switches of tasks" },
-	[COST_BUSY] = { "busy", "faults' waits for a CPU" },
+	[COST_BUSY] = { "busy", "faults' waits for a CPU that others used" },
 	[COST_TRANSLATE] = { "translate", "pieces of code translated" },
 	[COST_COUNT] = { "counting", "loads and stores counted, at least" },
 	[COST_LOOP] = { "loops", "accesses in loops, at least" },
@@ -139,6 +139,10 @@ void cost_phrase(const struct costs *c, enum cost_kind kind, char *buf,
 	case COST_KINDS:
 		snprintf(buf, size, "%s", kind == COST_KINDS ? "nothing" :
 						  names[kind].label);
+		return;
+	case COST_BUSY:
+		group_digits(atomic_load(&c->kind[kind].count), n, sizeof(n));
+		snprintf(buf, size, "waits for a CPU, which others used, at %s faults", n);
 		return;
 	default:
 		group_digits(atomic_load(&c->kind[kind].count), n, sizeof(n));

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "collect/run/control.h"
+#include "collect/run/cost.h"
 #include "lib/ring/meter.h"
 #include "tests/unit/trace-util.h"
 
@@ -703,6 +704,22 @@ static int t_samples(void)
 	return 0;
 }
 
+/* The last line's words for what took most. */
+static int t_phrase(void)
+{
+	static struct costs c;
+	char text[96];
+
+	cost_add(&c, COST_THREAD, 12480, 1000);
+	cost_add(&c, COST_BUSY, 38967, 2000);
+	CHECK(cost_culprit(&c, 0) == COST_BUSY);
+	cost_phrase(&c, COST_BUSY, text, sizeof(text));
+	CHECK(!strcmp(text, "waits for a CPU, which others used, at 38,967 faults"));
+	cost_phrase(&c, COST_THREAD, text, sizeof(text));
+	CHECK(!strcmp(text, "12,480 stops for new threads"));
+	return 0;
+}
+
 int main(void)
 {
 	run("control: what sweeps have in any case", t_reserve);
@@ -725,5 +742,6 @@ int main(void)
 	run("control: likely over the budget", t_likely);
 	run("control: sparse allocations", t_thin);
 	run("control: when to sweep", t_next);
+	run("cost: what took most", t_phrase);
 	return failures != 0;
 }
