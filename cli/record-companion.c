@@ -211,12 +211,12 @@ static void finish(void *arg, const struct moca_record_notes *notes)
 		filter_objects(c, notes);
 }
 
-static void answer(void *arg, const char *dir)
+static void answer(void *arg, const char *dir, uint64_t run_ns)
 {
 	const struct companion *c = arg;
 
 	if (!*c->quiet && !*c->no_summary)
-		record_answer(dir);
+		record_answer(dir, run_ns);
 }
 
 static struct moca_meter *meter(void *arg)

@@ -651,7 +651,8 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 	if (atomic_load(&rec.failed))
 		tell_again(atomic_load(&rec.failed));
 	else if (!failed && rec.opt->companion && rec.opt->companion->answer)
-		rec.opt->companion->answer(rec.opt->companion->arg, rec.dir);
+		rec.opt->companion->answer(rec.opt->companion->arg, rec.dir,
+					   moca_now_ns() - rec.start_ns);
 	launch_tell_end(&rec, code, sig);
 	return code;
 }

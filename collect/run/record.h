@@ -38,8 +38,9 @@ struct moca_record_companion {
 	 * it writes nothing. Any thread of the process that will finish. */
 	void (*halt)(void *arg);
 	void (*finish)(void *arg, const struct moca_record_notes *notes);
-	/* The trace is whole and sealed: what it says; NULL: nothing. */
-	void (*answer)(void *arg, const char *dir);
+	/* The trace is whole and sealed: what it says; run_ns: how long all took so far.
+	 * NULL: nothing. */
+	void (*answer)(void *arg, const char *dir, uint64_t run_ns);
 	/* What the program tells of its allocations; NULL: nothing. */
 	struct moca_meter *(*meter)(void *arg);
 	/* CPU time in ns that a companion process has used so far: which is 0
