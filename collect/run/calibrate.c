@@ -23,6 +23,8 @@
 #define ROUNDS 4
 #define PARTS 8
 #define UNSHARED_PAGES 64
+/* First touches are measured so often, each on pages of its own. */
+#define TOUCH_TRIES 3
 #define HUGE (2ul << 20)
 #define HUGE_TRIES 8
 /* First touches of small pages that the one of a huge page takes at least. */
@@ -116,9 +118,8 @@ static double measure_write(char *p)
 	return best;
 }
 
-/* ns of a first touch on a memfd and of a write after a read, if asked for, and
- * of repeated touches. */
-static double measure_memfd(double *first, double *write)
+/* ns of repeated touches on a memfd, and of a write after a read, if asked for. */
+static double measure_memfd(double *write)
 {
 	int fd = memfd_create("moca-calibrate", MFD_CLOEXEC);
 	double best = 0, ns;
@@ -135,11 +136,9 @@ static double measure_memfd(double *first, double *write)
 	for (int round = 0; round <= ROUNDS; round++) {
 		/* As dear as MADV_DONTNEED_LOCKED, which sweeps use. */
 		madvise(p, PAGES * PAGE_SIZE, MADV_DONTNEED);
-		ns = round ? touch(p, PAGES) : touch_first(p, PAGES);
+		ns = touch(p, PAGES);
 		/* Round 0 allocates; of the others the least disturbed. */
-		if (!round && first)
-			*first = ns;
-		else if (round && (!best || ns < best))
+		if (round && (!best || ns < best))
 			best = ns;
 	}
 	if (write)
@@ -220,7 +219,7 @@ static double measure_sample(void)
 
 double calibrate_minor_ns(void)
 {
-	return measure_memfd(NULL, NULL);
+	return measure_memfd(NULL);
 }
 
 enum huge_pages { HUGE_NEVER, HUGE_ASKED_FOR, HUGE_ALWAYS };
@@ -237,6 +236,39 @@ static enum huge_pages huge_pages(void)
 	}
 	return strstr(line, "[always]") ? HUGE_ALWAYS :
 	       strstr(line, "[madvise]") ? HUGE_ASKED_FOR : HUGE_NEVER;
+}
+
+static double middle(const double *v)
+{
+	return fmax(fmin(v[0], v[1]), fmin(fmax(v[0], v[1]), v[2]));
+}
+
+/*
+ * First touches of a memfd and of native memory in small pages, ns: both by turns, and
+ * the medians of the tries, as one of them may fall into a moment in which all is slow.
+ * What was touched is kept until all tries are done: a page that comes back is in the
+ * CPU's cache, and cheaper than a program's. 0: they cannot be measured.
+ */
+static void measure_touches(double *first, double *native)
+{
+	double ns[2][TOUCH_TRIES];
+	void *maps[2][TOUCH_TRIES];
+	size_t len = PAGES * PAGE_SIZE;
+	int failed = 0;
+
+	for (int i = 0; i < 2 * TOUCH_TRIES; i++) {
+		void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_ANONYMOUS |
+			       (i % 2 ? MAP_PRIVATE : MAP_SHARED), -1, 0);
+
+		maps[i % 2][i / 2] = p;
+		failed |= p == MAP_FAILED;
+		ns[i % 2][i / 2] = p == MAP_FAILED ? 0 : touch_first(p, PAGES);
+	}
+	for (int i = 0; i < 2 * TOUCH_TRIES; i++)
+		if (maps[i % 2][i / 2] != MAP_FAILED)
+			munmap(maps[i % 2][i / 2], len);
+	*first = failed ? 0 : middle(ns[0]);
+	*native = failed ? 0 : middle(ns[1]);
 }
 
 /*
@@ -426,11 +458,12 @@ struct fault_prices calibrate_prices(void)
 		.again_ns = measure_sample(),
 	};
 	double sample = p.again_ns;
-	double first = 0, write = 0, minor = measure_memfd(&first, &write);
-	double unshared, beside;
+	double first, small, write = 0, minor, unshared, beside, native;
 	enum huge_pages huge = huge_pages();
-	double native = measure_native(huge == HUGE_ALWAYS, &p.native_free_ns);
 
+	measure_touches(&first, &small);
+	minor = measure_memfd(&write);
+	native = measure_native(huge == HUGE_ALWAYS, &p.native_free_ns);
 	p.native_touch_ns = native;
 	p.native_huge_ns = native;
 	if (huge == HUGE_ASKED_FOR)
@@ -446,9 +479,10 @@ struct fault_prices calibrate_prices(void)
 	p.again_ns += write;
 	if (minor)
 		p.repeated_ns = minor + sample + REAL_FAULT_NS;
-	if (minor && native) {
-		p.touch_ns = (first > native ? first - native : 0) + sample;
+	if (first && native)
+		p.touch_ns = fmax(0, first - (huge == HUGE_ALWAYS ? native : small)) +
+			     sample;
+	if (minor && native)
 		p.kept_ns = minor - native + sample;
-	}
 	return p;
 }

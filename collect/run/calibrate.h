@@ -23,7 +23,7 @@ struct fault_prices {
 	double native_unshare_ns, native_unshare_threads_ns;
 };
 
-/* Takes about 3 ms. */
+/* Takes about 4 ms. */
 struct fault_prices calibrate_prices(void);
 /* A minor fault without a sample. 0: it cannot be measured. */
 double calibrate_minor_ns(void);
