@@ -86,12 +86,14 @@ static struct moca_meter *meter(const struct account *a)
 #define WORK_TOLD 1.5
 /* What a thread waited for a CPU, in times of what it ran, from which on that is told. */
 #define BUSY_TOLD 0.3
+/* What ticks tell of the kernel's CPU time may be less than it is: times, ns. */
+#define SYSTEM_MOST 1.25
+#define SYSTEM_TICKS_NS 2e7
 
 void account_init(struct account *a, struct recorder *rec,
 		  struct task_clock *clock)
 {
 	struct fault_prices *p = &a->prices;
-	double system;
 
 	*p = calibrate_prices();
 	if (rec->opt->stack_bytes) {
@@ -114,7 +116,7 @@ void account_init(struct account *a, struct recorder *rec,
 	a->clock = clock;
 	a->reaped_ns = cost_reaped_cpu_ns();
 	a->reaped_switches = cost_reaped_switches();
-	cost_reaped_parts(&a->reaped_user_ns, &system);
+	cost_reaped_parts(&a->reaped_user_ns, &a->reaped_system_ns);
 	a->idle_ns = machine_idle_ns();
 	a->idle_at_ns = moca_now_ns();
 }
@@ -245,8 +247,21 @@ static double touch_ns(const struct account *a)
 	       (touched ? a->saved_ns * (1 - asked / touched) : 0);
 }
 
-/* What recording added to the CPU time of all. */
-static void take_cpu(struct account *a, double program_ns)
+/*
+ * Faults are the kernel's work: their prices add up to no more than the CPU time that
+ * the kernel ran for the program, system_ns, and what ticks tell wrongly of that. What
+ * they would be told too high, ns.
+ */
+static double beyond(const struct account *a, double system_ns)
+{
+	double told = ns_of(a, COST_REPEATED) + fmax(0, touch_ns(a)) +
+		      ns_of(a, COST_COPIED) + ns_of(a, COST_AGAIN);
+
+	return fmax(0, told - SYSTEM_MOST * system_ns - SYSTEM_TICKS_NS);
+}
+
+/* What recording added to the CPU time of all; beyond_ns: prices had that too much. */
+static void take_cpu(struct account *a, double program_ns, double beyond_ns)
 {
 	double ours = launch_own_cpu_ns() + companion_cpu_ns(a, 0) +
 		      companion_cpu_ns(a, 1);
@@ -264,7 +279,7 @@ static void take_cpu(struct account *a, double program_ns)
 		   atomic_load(&a->rec->costs.task_cpu_ns) / 1e6,
 		   account_price(a, a->faults) / 1e6, a->alloc_ns / 1e6,
 		   unseen / 1e6, (unsure + cold(a)) / 1e6, ours / 1e6);
-	in_program += unseen;
+	in_program += unseen - beyond_ns;
 	control_cpu(&a->control, &(struct control_cpu){
 		.program_ns = program_ns, .priced_ns = in_program,
 		.unsure_ns = unsure, .cold_ns = cold(a), .beside_ns = ours,
@@ -444,7 +459,7 @@ void account_window(struct account *a, const struct account_faults *f)
 	own = estimate_since(moca_thread_cpu_ns(), a->cpu_before);
 	/* Writing may have waited for the disk: not for the CPU. */
 	set(a, COST_RECORDER, 1, estimate_since(own, a->write_ns));
-	take_cpu(a, cpu);
+	take_cpu(a, cpu, 0);
 	a->program_cpu_ns = cpu;
 	a->beside_ns = side;
 	a->waited_ns = sum;
@@ -499,7 +514,7 @@ void account_end(struct account *a)
 	uint64_t ns = estimate_since(estimate_since(now, ended),
 				     atomic_load(&a->rec->costs.spared_ns));
 	struct account_faults none = { 0 };
-	double user = 0, system;
+	double user = 0, system = INFINITY;
 
 	if (ended && now > ended && !a->rec->attach) {
 		/* The last window held some of it. */
@@ -513,10 +528,13 @@ void account_end(struct account *a)
 		return;
 	take_switches(a);
 	cpu = estimate_since(cost_reaped_cpu_ns(), a->reaped_ns);
+	cost_reaped_parts(&user, &system);
+	/* What nobody waited for has faults, but no part in these times. */
+	if (20 * cpu < 19 * a->program_cpu_ns)
+		system = INFINITY;
 	if (cpu > a->program_cpu_ns)
 		a->program_cpu_ns = cpu;
-	take_cpu(a, a->program_cpu_ns);
-	cost_reaped_parts(&user, &system);
+	take_cpu(a, a->program_cpu_ns, beyond(a, fmax(system - a->reaped_system_ns, 0)));
 	a->program_user_ns = fmax(user - a->reaped_user_ns, 0);
 	if (a->faults[PAGE_TOUCHED] + a->faults[PAGE_KEPT] >= CHURN_TOUCHES)
 		calibrate_churn(&a->churn);

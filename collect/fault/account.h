@@ -32,6 +32,7 @@ struct account {
 	uint64_t reaped_switches;	/* the same of their switches */
 	uint64_t program_cpu_ns;	/* as of the last window */
 	double reaped_user_ns;	/* of reaped_ns, in user space */
+	double reaped_system_ns;	/* and in the kernel */
 	double program_user_ns;	/* of program_cpu_ns, once it has ended */
 	struct churn_prices churn;	/* likewise; 0: few first touches */
 	uint64_t beside_ns;
