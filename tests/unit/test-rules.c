@@ -640,12 +640,12 @@ static int closest(void)
 static int told_seconds(double seconds, const char *missed)
 {
 	struct moca_advice a = { 0 };
-	struct rules r = { .a = &a };
+	struct rules of = { .a = &a };
 	struct condition table[] = { AT_LEAST("seconds", NUMBER, seconds, 1) };
 
-	CHECK(!CONDITIONS(&r, MOCA_FINDING_GROWING, NULL, table));
-	conditions_tell(&r);
-	CHECK(!r.err && a.check_count == 1);
+	CHECK(!CONDITIONS(&of, MOCA_FINDING_GROWING, NULL, table));
+	conditions_tell(&of);
+	CHECK(!of.err && a.check_count == 1);
 	CHECK(!strcmp(a.checks[0].missed, missed));
 	free(a.checks[0].missed);
 	free(a.checks);
