@@ -124,7 +124,7 @@ SCRIPT_TESTS := $(wildcard tests/objects/run tests/programs/full-disk \
 	tests/programs/fork-memory tests/house/run tests/programs/terminal \
 	tests/house/format tests/house/names tests/house/arm64 tests/exact/native tests/exact/begin tests/programs/refusals \
 	tests/programs/preload tests/programs/stops tests/programs/ranks tests/programs/cgroup tests/way/run tests/alloc/detours \
-	tests/coverage/code tests/coverage/nodes tests/coverage/samples tests/coverage/turns tests/stacks/run tests/stacks/jit-names \
+	tests/coverage/code tests/coverage/nodes tests/coverage/samples tests/stacks/run tests/stacks/jit-names \
 	tests/python/run tests/python/layout tests/top/run tests/installed/tree tests/installed/one-file tests/place/run \
 	tests/programs/corpus tests/model/run tests/programs/run \
 	tests/programs/certificate tests/programs/corners tests/cc/run \

@@ -72,7 +72,7 @@ void samples_take(struct gather *g, const struct seen *s)
 		h->accesses += s->length;
 	if (x->rank < g->core)
 		s->page->flags |= PAGE_OUTSIDE;
-	/* 0: a recheck made it show, or it is a write to what was not let go. */
+	/* 0: a write to what was not let go. */
 	if (x->weight > 1)
 		s->row->sampled = 1;
 	else if (x->weight && x->rank < g->core && !s->is_new && !x->anew &&

@@ -478,20 +478,6 @@ void account_sweep(struct account *a, uint64_t begin_ns, uint64_t ns,
 	control_swept(&a->control, begin_ns, pages, a->share);
 }
 
-void account_recheck(struct account *a, uint64_t begin_ns, uint64_t ns,
-		     uint64_t cpu_ns, double pages)
-{
-	a->sweep_cpu_ns += cpu_ns < ns ? cpu_ns : ns;
-	cost_add(&a->rec->costs, COST_RECHECK, 1, ns);
-	control_let_go(&a->control, begin_ns, pages, a->share);
-}
-
-double account_room(const struct account *a, uint64_t now_ns)
-{
-	return isinf(a->control.budget) ? HUGE_VAL :
-	       control_room(&a->control, now_ns, a->share);
-}
-
 void account_write(struct account *a, uint64_t ns)
 {
 	a->write_ns += ns;

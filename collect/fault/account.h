@@ -96,11 +96,6 @@ void account_window(struct account *a, const struct account_faults *f);
  */
 void account_sweep(struct account *a, uint64_t begin_ns, uint64_t ns,
 		   uint64_t cpu_ns, double pages);
-/* The same of a recheck, which let so many go. */
-void account_recheck(struct account *a, uint64_t begin_ns, uint64_t ns,
-		     uint64_t cpu_ns, double pages);
-/* How many faults fit under the budget now; infinite: there is none. */
-double account_room(const struct account *a, uint64_t now_ns);
 /* A chunk that was written in ns. */
 void account_write(struct account *a, uint64_t ns);
 /* The program has ended, and all is written. */

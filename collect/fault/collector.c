@@ -15,12 +15,11 @@
 #include "collect/fault/mm.h"
 #include "collect/fault/pace.h"
 #include "collect/fault/phys.h"
-#include "collect/fault/recheck.h"
 #include "collect/fault/sample.h"
-#include "collect/fault/sampled.h"
 #include "collect/fault/stacks.h"
 #include "collect/perf/text.h"
 #include "collect/run/certificate.h"
+#include "collect/run/own-faults.h"
 #include "collect/run/pageset.h"
 #include "collect/run/queue.h"
 #include "collect/run/recording.h"
@@ -47,6 +46,25 @@
 /* How long before a sweep zappers are asked for. */
 #define PREPARE_NS 5000000ull
 
+/* A task as the collector knows it. */
+struct sampled_task {
+	struct sampled_task *next;
+	pid_t tid, pid;
+	uint32_t id;
+	int cpu;		/* of its last sample */
+	int seen;		/* there was one in this interval */
+	int known;		/* id and mm are */
+	int ignore;
+	struct mm *mm;
+	struct moca_access *recs;
+	size_t count, room;
+	uint64_t lost;
+	uint64_t faults[PAGE_FAULTS];	/* since the last account */
+	struct own_count own;
+	struct message *events, **events_tail;	/* to be written */
+	size_t event_count;
+};
+
 struct collector {
 	struct recorder *rec;
 	struct recording recording;
@@ -57,7 +75,6 @@ struct collector {
 	struct phys *phys;
 	struct stacks *stacks;	/* NULL: not asked for */
 	struct account account;
-	struct recheck recheck;
 	struct sampled_task *tasks[BUCKETS];
 	size_t task_count;
 	size_t buffered;
@@ -100,6 +117,23 @@ static struct sampled_task *find_task(struct collector *c, pid_t tid)
 	return t;
 }
 
+static int by_time(const void *a, const void *b)
+{
+	const struct moca_access *x = a, *y = b;
+
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+/* Records come ring by ring: a task that moved between CPUs is out of order. */
+static void sort_records(struct sampled_task *t)
+{
+	for (size_t i = 1; i < t->count; i++)
+		if (t->recs[i].time_ns < t->recs[i - 1].time_ns) {
+			qsort(t->recs, t->count, sizeof(*t->recs), by_time);
+			return;
+		}
+}
+
 static void write_task(struct collector *c, struct sampled_task *t, uint64_t end_ns,
 		       int more)
 {
@@ -115,7 +149,10 @@ static void write_task(struct collector *c, struct sampled_task *t, uint64_t end
 		return;
 	info.lost = t->lost + c->lost;
 	c->lost = 0;
-	sampled_sort(t, c->begin_ns);
+	sort_records(t);
+	for (size_t i = 0; i < t->count && t->recs[i].time_ns < c->begin_ns; i++)
+		/* Stamped just before the cut, committed just behind it. */
+		t->recs[i].time_ns = c->begin_ns;
 	if (!c->recording.failed)
 		phys_fill(c->phys, t->mm, t->tid, t->recs, t->count);
 	if (!c->recording.failed)
@@ -200,6 +237,43 @@ static void visit_relieve(struct collector *c, struct sampled_task *t, void *arg
 		write_task(c, t, *(uint64_t *)arg, 1);
 }
 
+/* Elsewhere a page is copied recorded and not: nothing is saved. */
+static int on_memfd(struct mm *mm, uint64_t addr)
+{
+	const struct region *r;
+	int ret;
+
+	pthread_mutex_lock(&mm->lock);
+	r = moca_regions_find(&mm->regions, addr);
+	ret = r && r->kind == REGION_MEMFD;
+	pthread_mutex_unlock(&mm->lock);
+	return ret;
+}
+
+/* What a fault is, and what its record stands for. */
+struct seen {
+	enum page_fault fault;
+	uint16_t weight;
+	int ours, undone;	/* the last sweep let the page go; any sweep did */
+};
+
+static struct seen see(struct sampled_task *t, uint64_t addr)
+{
+	struct seen s = { PAGE_TOUCHED, 1, 1, 0 };
+	struct mm *mm = t->mm;
+
+	if (mm && !mm->pages)
+		mm->pages = pageset_new();
+	if (!mm || !mm->pages)
+		return s;
+	s.fault = pageset_fault(mm->pages, addr);
+	s.undone = pageset_undone(mm->pages, addr);
+	s.weight = pageset_weigh(mm->pages, addr, s.fault, &s.ours);
+	if (s.fault == PAGE_UNSHARED && !on_memfd(mm, addr))
+		s.fault = PAGE_AGAIN;
+	return s;
+}
+
 /* The kernel does not say whose samples it lost: where none is known, the next chunk's. */
 static void on_lost(struct collector *c, struct sampled_task *last, uint64_t lost)
 {
@@ -242,7 +316,7 @@ static struct sampled_task *on_sample(struct collector *c, struct sample *s)
 {
 	struct sampled_task *t = find_task(c, s->tid);
 	enum page_fault fault;
-	struct page_record r;
+	struct seen seen;
 
 	if (!t || t->ignore || s->addr >= USER_END ||
 	    (s->addr >= STUB_BASE && s->addr < STUB_BASE + STUB_SIZE))
@@ -251,20 +325,19 @@ static struct sampled_task *on_sample(struct collector *c, struct sample *s)
 	c->samples++;
 	if (s->type == MOCA_ACCESS_UNKNOWN)
 		s->type = code_type(c->decoder, t->mm, s);
-	r = sampled_see(t, s->addr, s->type == MOCA_ACCESS_WRITE, &fault);
-	recheck_note(&c->recheck, &r);
+	seen = see(t, s->addr);
+	fault = seen.fault;
 	t->faults[fault]++;
 	t->cpu = s->cpu;
 	t->seen = 1;
-	if (r.ours && fault == PAGE_REPEATED)
+	if (seen.ours && fault == PAGE_REPEATED)
 		t->mm->repeated++;
-	else if (r.ours && (fault == PAGE_AGAIN || fault == PAGE_UNSHARED))
+	else if (seen.ours && (fault == PAGE_AGAIN || fault == PAGE_UNSHARED))
 		t->mm->again++;
-	if (r.undone && (fault == PAGE_REPEATED || fault == PAGE_AGAIN))
+	if (seen.undone && (fault == PAGE_REPEATED || fault == PAGE_AGAIN))
 		own_faults_add(c->rec->own_faults, &t->own, t->pid, t->tid,
 			       s->time_ns);
-	if (r.told)
-		append(c, t, s, r.weight);
+	append(c, t, s, seen.weight);
 	return t;
 }
 
@@ -333,7 +406,6 @@ static void on_task(struct collector *c, const struct message *m)
 {
 	struct mm *mm = mm_of(m->space);
 	struct sampled_task *t;
-	enum page_fault fault;
 
 	if (m->former)
 		end_task(c, m->former, m->time_ns);
@@ -352,10 +424,7 @@ static void on_task(struct collector *c, const struct message *m)
 		t->mm = mm;
 		for (size_t i = 0; i < t->count; i++)
 			t->recs[i].weight =
-				sampled_see(t, t->recs[i].addr,
-					    t->recs[i].type ==
-						    MOCA_ACCESS_WRITE,
-					    &fault).weight;
+				see(t, t->recs[i].addr).weight;
 	}
 	t->mm = mm;
 	if (mm && t->tid != t->pid)
@@ -577,30 +646,23 @@ static void cut(struct collector *c)
 	c->begin_ns = now;
 }
 
-/* Address spaces that ended meanwhile. */
-static void free_gone(struct collector *c)
-{
-	struct message *m;
-
-	c->sweeping = 0;
-	while ((m = c->gone)) {
-		c->gone = m->next;
-		on_message(c, m);
-	}
-}
-
 /* The pump that a sweep makes between its slices frees none that it has listed. */
 static uint64_t let_go(struct collector *c, unsigned int level)
 {
+	struct message *m;
 	uint64_t pages;
 	int done;
 
 	c->sweeping = 1;
 	pages = sweep_all(c->rec, c, level, &done);
+	c->sweeping = 0;
 	/* Else the last sample is what goes on. */
 	if (done >= 0)
 		c->levels[done]++;
-	free_gone(c);
+	while ((m = c->gone)) {
+		c->gone = m->next;
+		on_message(c, m);
+	}
 	return pages;
 }
 
@@ -611,8 +673,7 @@ static void visit_turn(struct collector *c, struct sampled_task *t, void *arg)
 	t->seen = 0;
 }
 
-static void sweep(struct collector *c, unsigned int level, double expected,
-		  uint64_t single)
+static void sweep(struct collector *c, unsigned int level, double expected)
 {
 	uint64_t before, after, pages, cpu;
 
@@ -629,33 +690,8 @@ static void sweep(struct collector *c, unsigned int level, double expected,
 	account_sweep(&c->account, before, after - before,
 		      estimate_since(pace_zappers_cpu_ns(c->rec), cpu),
 		      expected);
-	recheck_swept(&c->recheck, pages, single);
-	moca_debug("interval %lu: %lu pages let go in %.1f ms, level %u; of %lu pages "
-		   "one thread is known; rechecks: %lu pages in turn, %lu around "
-		   "finds, %lu found", c->interval, pages, (after - before) / 1e6,
-		   level, single, c->recheck.tried_turn, c->recheck.tried_near,
-		   c->recheck.found);
-}
-
-static void recheck(struct collector *c)
-{
-	struct recheck *r = &c->recheck;
-	uint64_t before = moca_now_ns(), own = moca_thread_cpu_ns();
-	uint64_t after, pages, cpu;
-
-	if (recheck_begin(r, before, account_room(&c->account, before))) {
-		cpu = pace_zappers_cpu_ns(c->rec);
-		c->sweeping = 1;
-		pages = sweep_recheck(c->rec, c, r);
-		free_gone(c);
-		after = moca_now_ns();
-		if (pages)
-			account_recheck(&c->account, before, after - before,
-					estimate_since(pace_zappers_cpu_ns(
-							       c->rec), cpu),
-					(double)pages);
-	}
-	recheck_end(r, moca_now_ns(), estimate_since(moca_thread_cpu_ns(), own));
+	moca_debug("interval %lu: %lu pages let go in %.1f ms, level %u",
+		   c->interval, pages, (after - before) / 1e6, level);
 }
 
 static void halt(void *arg)
@@ -728,7 +764,7 @@ void collector_run(struct collector *c, atomic_int *finished)
 
 	account_begin(&c->account);
 	do {
-		uint64_t now, next, at, single;
+		uint64_t now, next, at;
 		int level;
 		double pages = 0;
 
@@ -744,14 +780,10 @@ void collector_run(struct collector *c, atomic_int *finished)
 		    now >= at) {
 			if (account_due(&c->account))
 				account(c);
-			level = pace_level(&c->account, &c->recheck, now,
-					   &pages, &single);
+			level = pace_level(&c->account, now, &pages);
 			if (level >= 0)
-				sweep(c, (unsigned int)level, pages, single);
+				sweep(c, (unsigned int)level, pages);
 		}
-		if (rec->opt->zap && recording_goes_on(&c->recording) &&
-		    now >= c->recheck.at_ns)
-			recheck(c);
 		now = moca_now_ns();
 		recording_tick(&c->recording, now);
 		if (rec->opt->zap && recording_goes_on(&c->recording)) {
@@ -759,8 +791,6 @@ void collector_run(struct collector *c, atomic_int *finished)
 			if (at > now + PREPARE_NS)
 				at -= PREPARE_NS;
 			next = at < next ? at : next;
-			if (c->recheck.at_ns < next)
-				next = c->recheck.at_ns;
 		}
 		if (!last)
 			wait_for_work(c, next);
@@ -795,7 +825,6 @@ int collector_create(struct collector **out, struct recorder *rec,
 	c->writer = writer;
 	c->begin_ns = rec->start_ns;
 	c->levels[0] = 1;
-	c->recheck.start_ns = rec->start_ns;
 	c->text = text_new();
 	c->decoder = c->text ? decoder_new(c->text) : NULL;
 	c->phys = phys_new(c->text, rec->queue);

@@ -64,22 +64,13 @@ void sweep_ask_thaw(struct recorder *rec, uint64_t now_ns);
 uint64_t sweep_all(struct recorder *rec, struct collector *c,
 		   unsigned int level, int *done);
 /*
- * sweep.c: let pages of one known thread go again (recheck.h), of address spaces that
- * have several and a zapper. Returns the number of pages.
- */
-struct recheck;
-uint64_t sweep_recheck(struct recorder *rec, struct collector *c,
-		       struct recheck *r);
-/*
  * sweep.c: pages that a sweep of each level would let go, times the chance to come
  * back; distinct: those that have an entry, of what processes share only those of the
- * one that has most; single: of processes with several threads, pages of which one
- * thread alone is known.
+ * one that has most.
  */
 struct sweep_expected {
 	double pages[MOCA_STRIPE_RANK_MAX + 1];
 	uint64_t distinct;
-	uint64_t single;
 };
 void sweep_expect(struct recorder *rec, struct sweep_expected *x);
 

@@ -52,38 +52,34 @@ unsigned int pace_most_level(uint64_t pages)
 	return level;
 }
 
-/* The least one of which a sample fits beside the reserve; -1: none does. */
+/* The least one of which a sample fits; -1: none does. */
 static int sample_level(const struct account *a, uint64_t now_ns,
-			const struct sweep_expected *x, double reserve)
+			const struct sweep_expected *x, double *pages)
 {
 	unsigned int most = pace_most_level(x->distinct), level;
 
 	for (level = 1; level <= most; level++)
-		if (is_due(a, now_ns, x->pages[level] + reserve))
+		if (is_due(a, now_ns, x->pages[level])) {
+			*pages = x->pages[level];
 			return (int)level;
+		}
 	return -1;
 }
 
-int pace_level(const struct account *a, const struct recheck *r, uint64_t now_ns,
-	       double *pages, uint64_t *single)
+int pace_level(const struct account *a, uint64_t now_ns, double *pages)
 {
 	const struct moca_record_options *opt = a->rec->opt;
 	const struct control *c = &a->control;
 	struct sweep_expected x;
-	double reserve;
-	int level = -1;
 
 	sweep_expect(a->rec, &x);
-	*single = x.single;
-	reserve = recheck_reserve(r, x.single);
-	if (is_due(a, now_ns, x.pages[opt->sample_level] + reserve))
-		level = (int)opt->sample_level;
-	else if (opt->sample_auto && !isinf(c->budget) &&
-		 now_ns >= c->last_sweep_ns + control_patience(c))
-		level = sample_level(a, now_ns, &x, reserve);
-	*pages = level < 0 ? x.pages[opt->sample_level] + reserve :
-			     x.pages[level];
-	return level;
+	*pages = x.pages[opt->sample_level];
+	if (is_due(a, now_ns, *pages))
+		return (int)opt->sample_level;
+	if (!opt->sample_auto || isinf(c->budget) ||
+	    now_ns < c->last_sweep_ns + control_patience(c))
+		return -1;
+	return sample_level(a, now_ns, &x, pages);
 }
 
 uint64_t pace_next(const struct account *a, uint64_t now_ns, double pages)

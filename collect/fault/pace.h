@@ -7,7 +7,6 @@
 #define MOCA_FAULT_PACE_H
 
 #include "collect/fault/account.h"
-#include "collect/fault/recheck.h"
 
 /* No sweep is due before, ns. */
 uint64_t pace_at(const struct account *a);
@@ -21,11 +20,9 @@ uint64_t pace_at(const struct account *a);
 unsigned int pace_most_level(uint64_t pages);
 /*
  * The level of the sweep to make now, and the pages that are expected to come
- * back; -1: none now, *pages then with what rechecks keep in reserve. *single: as of
- * struct sweep_expected.
+ * back; -1: none now.
  */
-int pace_level(const struct account *a, const struct recheck *r, uint64_t now_ns,
-	       double *pages, uint64_t *single);
+int pace_level(const struct account *a, uint64_t now_ns, double *pages);
 /* When to ask again, ns. */
 uint64_t pace_next(const struct account *a, uint64_t now_ns, double pages);
 /* Before a sweep: how many of the pages that the last one let go came back. */

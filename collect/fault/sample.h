@@ -6,7 +6,7 @@
  *
  * Each sweep draws anew, so that a structure too small for one sample is met in
  * its share of the intervals. Nothing that a program does depends on the draw, so
- * sums of weights (pageset_record) are, in the mean, what sweeps of everything would tell.
+ * sums of pageset_weigh() are, in the mean, what sweeps of everything would tell.
  */
 #ifndef MOCA_FAULT_SAMPLE_H
 #define MOCA_FAULT_SAMPLE_H

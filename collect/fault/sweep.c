@@ -16,7 +16,6 @@
 #include "collect/fault/freeze.h"
 #include "collect/fault/keep.h"
 #include "collect/fault/mm.h"
-#include "collect/fault/recheck.h"
 #include "collect/fault/sample.h"
 #include "collect/fault/zap.h"
 #include "collect/run/pageset.h"
@@ -88,7 +87,6 @@ struct slice {
 	uint64_t limit;
 	unsigned int level;
 	uint64_t key;		/* moca_stripe_key */
-	struct recheck *recheck;	/* NULL: a sweep */
 	/* Pages that are not let go, sorted. */
 	uint64_t hot[2 * HOT_STACKS];
 	unsigned int hot_count;
@@ -283,47 +281,6 @@ static void gather_block(struct mm *mm, struct slice *s, const struct region *r,
 	}
 }
 
-/* The pages of mask in a stripe. */
-static void put_runs(struct mm *mm, struct slice *s, const struct page_block *b,
-		     unsigned int w, uint64_t mask)
-{
-	uint64_t base = (b->number << BLOCK_SHIFT) +
-			((uint64_t)w << MOCA_STRIPE_SHIFT);
-
-	while (mask) {
-		unsigned int from = (unsigned int)__builtin_ctzll(mask), to;
-		uint64_t rest = ~mask >> from;
-
-		to = rest ? from + (unsigned int)__builtin_ctzll(rest) : 64;
-		put_range(mm, s, base + from * PAGE_SIZE, base + to * PAGE_SIZE);
-		mask &= to < 64 ? ~0ull << to : 0;
-	}
-}
-
-/* The same of a recheck: pages of which one task alone is known. */
-static void recheck_block(struct mm *mm, struct slice *s, const struct region *r,
-			  struct page_block *b, uint64_t at)
-{
-	for (unsigned int w = 0; w < BLOCK_WORDS; w++) {
-		uint64_t mask;
-
-		if (pageset_mask(b, w, at, r->end) != ~0ull ||
-		    r->kind == REGION_PRIVATE)
-			continue;
-		mask = recheck_mask(s->recheck, b, w);
-		if (!mask)
-			continue;
-		s->pages += pageset_recheck(mm->pages, b, w, mask);
-		put_runs(mm, s, b, w, mask);
-	}
-}
-
-/* Ranges that a block may need. */
-static unsigned int block_ranges(const struct slice *s)
-{
-	return s->recheck ? BLOCK_PAGES / 2 + 2 * HOT_STACKS : BLOCK_WORDS;
-}
-
 /* As gather, of a sample. l has all blocks. */
 static int gather_sample(struct mm *mm, const struct block_list *l,
 			 struct slice *s, uint64_t *pos)
@@ -341,15 +298,12 @@ static int gather_sample(struct mm *mm, const struct block_list *l,
 
 			if (base >= r.end)
 				break;
-			if (s->ranges + block_ranges(s) >= STUB_ZAP_MAX ||
+			if (s->ranges + BLOCK_WORDS >= STUB_ZAP_MAX ||
 			    (s->pages && s->pages + b->present > s->limit)) {
 				*pos = base > at ? base : at;
 				return 1;
 			}
-			if (s->recheck)
-				recheck_block(mm, s, &r, b, at);
-			else
-				gather_block(mm, s, &r, b, at);
+			gather_block(mm, s, &r, b, at);
 			if (base + (1ull << BLOCK_SHIFT) > r.end)
 				break;	/* shared with the next region */
 		}
@@ -385,56 +339,45 @@ static void begin_sweep(struct recorder *rec, struct mm *mm, struct slice *s,
 		sample_classify(mm, l, moca_stripe_core(s->level));
 }
 
-/*
- * Let go what the blocks of l have, in slices. *began: some of it was, or nothing had to
- * be. 0; 1 when it could not be done to its end.
- */
-static int let_go(struct recorder *rec, struct collector *c, struct mm *mm,
-		  struct slice *s, const struct block_list *l, uint64_t *total,
-		  int *began)
-{
-	int more = 1, err = 0;
-	uint64_t pos = 0;
-
-	*began = 0;
-	find_hot(rec, mm, s);
-	while (more) {
-		uint64_t room = collector_room(c) / SAMPLES_PER_PAGE / 2;
-
-		s->ranges = 0;
-		s->pages = 0;
-		s->limit = room < SLICE_PAGES ? room : SLICE_PAGES;
-		pthread_mutex_lock(&mm->lock);
-		/* The zapper must not read a list that is being written. */
-		if (mm->dead || mm->state != MM_MOVED || zap_wait(mm)) {
-			pthread_mutex_unlock(&mm->lock);
-			return 1;
-		}
-		if (!*began && !s->recheck)
-			begin_sweep(rec, mm, s, l);
-		*began = 1;
-		more = s->level || s->recheck ? gather_sample(mm, l, s, &pos) :
-						gather(mm, l, s, &pos);
-		if (s->ranges)
-			err = zap_run(mm, s->ranges);
-		more = more && !err;
-		pthread_mutex_unlock(&mm->lock);
-		*total += s->pages;
-		/* What came back meanwhile must not fill the rings. */
-		if (more)
-			collector_pump(c);
-	}
-	return err != 0;
-}
-
+/* *began: some of it was let go, or nothing had to be. */
 static uint64_t sweep_mm(struct recorder *rec, struct collector *c,
 			 struct mm *mm, unsigned int level, int *began)
 {
 	struct block_list l = list_blocks(rec, mm, level != 0);
+	uint64_t pos = 0, total = 0;
 	struct slice s = { .level = level };
-	uint64_t total = 0;
+	int more = 1, err = 0;
 
-	if (!let_go(rec, c, mm, &s, &l, &total, began) && !level)
+	*began = 0;
+	find_hot(rec, mm, &s);
+	while (more) {
+		uint64_t room = collector_room(c) / SAMPLES_PER_PAGE / 2;
+
+		s.ranges = 0;
+		s.pages = 0;
+		s.limit = room < SLICE_PAGES ? room : SLICE_PAGES;
+		pthread_mutex_lock(&mm->lock);
+		/* The zapper must not read a list that is being written. */
+		if (mm->dead || mm->state != MM_MOVED || zap_wait(mm)) {
+			pthread_mutex_unlock(&mm->lock);
+			err = 1;
+			break;
+		}
+		if (!*began)
+			begin_sweep(rec, mm, &s, &l);
+		*began = 1;
+		more = level ? gather_sample(mm, &l, &s, &pos) :
+			       gather(mm, &l, &s, &pos);
+		if (s.ranges)
+			err = zap_run(mm, s.ranges);
+		more = more && !err;
+		pthread_mutex_unlock(&mm->lock);
+		total += s.pages;
+		/* What came back meanwhile must not fill the rings. */
+		if (more)
+			collector_pump(c);
+	}
+	if (!level && !err)
 		mm->swept = 1;
 	free(l.items);
 	return total;
@@ -536,35 +479,12 @@ uint64_t sweep_all(struct recorder *rec, struct collector *c,
 	return total;
 }
 
-uint64_t sweep_recheck(struct recorder *rec, struct collector *c,
-		       struct recheck *r)
-{
-	size_t n;
-	struct mm **mms = list_mms(rec, &n);
-	uint64_t total = 0;
-	int began;
-
-	for (size_t i = 0; i < n; i++) {
-		struct slice s = { .recheck = r };
-		struct block_list l;
-
-		if (!mms[i]->threaded || !mms[i]->zapper)
-			continue;
-		l = list_blocks(rec, mms[i], 1);
-		recheck_choose(r, &l);
-		let_go(rec, c, mms[i], &s, &l, &total, &began);
-		free(l.items);
-	}
-	free(mms);
-	return total;
-}
-
 /*
  * Pages that a sweep would let go: of all stripes, of those let go whole; of what
- * processes share. And pages of which one thread alone is known.
+ * processes share.
  */
 struct expected {
-	uint64_t all, whole, shared, single;
+	uint64_t all, whole, shared;
 };
 
 static void add_present(struct page_block *b, void *arg)
@@ -575,9 +495,6 @@ static void add_present(struct page_block *b, void *arg)
 	for (unsigned int w = 0; w < BLOCK_WORDS; w++)
 		if (!(b->large >> w & 1))
 			e->whole += b->faults[w];
-	for (unsigned int w = 0; w < BLOCK_WORDS; w++)
-		e->single += (uint64_t)__builtin_popcountll(b->seen[w] &
-							    ~b->several[w]);
 }
 
 static void add_shared(struct page_block *b, void *arg)
@@ -628,8 +545,6 @@ void sweep_expect(struct recorder *rec, struct sweep_expected *x)
 		x->distinct += e.all - e.shared;
 		if (shared < e.shared)
 			shared = e.shared;
-		if (mms[i]->threaded)
-			x->single += e.single;
 		for (unsigned int k = 0; k <= MOCA_STRIPE_RANK_MAX; k++)
 			x->pages[k] += expect_level(&e, k) * mms[i]->refault;
 	}

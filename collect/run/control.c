@@ -177,19 +177,13 @@ void control_returned(struct control *c, uint64_t now_ns, double pages,
 	c->owed_at_ns = now_ns;
 }
 
-void control_let_go(struct control *c, uint64_t now_ns, double pages,
-		    double share)
-{
-	control_returned(c, now_ns, 0, share);
-	if (c->shortest_ns)
-		c->owed_ns += clamp(faults_ns(c, pages, share), 0, MOST_NS);
-}
-
 void control_swept(struct control *c, uint64_t now_ns, double pages,
 		   double share)
 {
 	c->last_sweep_ns = now_ns;
-	control_let_go(c, now_ns, pages, share);
+	control_returned(c, now_ns, 0, share);
+	if (c->shortest_ns)
+		c->owed_ns += clamp(faults_ns(c, pages, share), 0, MOST_NS);
 }
 
 /* CPUs that would have nothing to do if we were not there. */

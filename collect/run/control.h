@@ -92,9 +92,6 @@ uint64_t control_next(const struct control *c, uint64_t now_ns, double pages,
 /* That many faults are expected to follow. */
 void control_swept(struct control *c, uint64_t now_ns, double pages,
 		   double share);
-/* The same of pages that are let go amid an interval. */
-void control_let_go(struct control *c, uint64_t now_ns, double pages,
-		    double share);
 /*
  * So many came since the last call, and were settled. What does not come back
  * soon is expected no more.

@@ -39,7 +39,6 @@ static const struct {
 	[COST_SAMPLE] = { "sample", "samples of CPU time" },
 	[COST_ALLOC] = { "alloc", "calls of allocators" },
 	[COST_SWEEP] = { "sweep", "sweeps" },
-	[COST_RECHECK] = { "recheck", "rechecks of pages of one thread" },
 	[COST_RATE] = { "rate", "the sampler of faults and CPU time" },
 	[COST_EVENTS] = { "events", "the collector of events" },
 	[COST_RECORDER] = { "recorder", "the collector of accesses" },
@@ -91,7 +90,7 @@ void cost_describe(const struct costs *c, struct moca_meta *m)
 
 static int is_beside(int kind)
 {
-	return kind == COST_SWEEP || kind == COST_RECHECK || kind == COST_RATE || kind == COST_EVENTS ||
+	return kind == COST_SWEEP || kind == COST_RATE || kind == COST_EVENTS ||
 	       kind == COST_RECORDER || kind == COST_WRITE;
 }
 

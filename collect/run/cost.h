@@ -46,7 +46,6 @@ enum cost_kind {
 	COST_FREE,	/* memory given back: holes in the memfd */
 	COST_ALLOC,	/* calls of allocators, in libmoca-alloc */
 	COST_SWEEP,	/* sweeps */
-	COST_RECHECK,	/* rechecks (collect/fault/recheck.h) */
 	COST_RATE,	/* the sampler of faults and CPU time */
 	COST_EVENTS,	/* the collector of events */
 	COST_RECORDER,	/* CPU time of the collector of accesses */

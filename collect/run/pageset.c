@@ -45,7 +45,6 @@ void pageset_free(struct pageset *s)
 
 			s->buckets[i] = b->next;
 			free(b->nodes);
-			free(b->users);
 			free(b);
 		}
 	free(s->buckets);
@@ -155,6 +154,14 @@ enum page_fault pageset_fault(struct pageset *s, uint64_t addr)
 	return b->kept[p / 64] & bit ? PAGE_KEPT : PAGE_TOUCHED;
 }
 
+int pageset_undone(struct pageset *s, uint64_t addr)
+{
+	struct page_block *b = pageset_block(s, addr, 0);
+	unsigned int p = page_of(addr);
+
+	return b && b->undone[p / 64] >> (p % 64) & 1;
+}
+
 void pageset_zapped(struct page_block *b)
 {
 	for (int i = 0; i < BLOCK_WORDS; i++)
@@ -184,18 +191,15 @@ static void renew(const struct pageset *s, struct page_block *b)
 	b->sweep = s->sweep;
 	memset(b->gone, 0, sizeof(b->gone));
 	memset(b->recent, 0, sizeof(b->recent));
-	memset(b->rechecked, 0, sizeof(b->rechecked));
-	memset(b->wrote, 0, sizeof(b->wrote));
-	if (b->users)
-		memset(b->users->tries, 0, sizeof(b->users->tries));
 }
 
-/* Of pages that lose their entries: returns how many faults they had, to 64. */
-static unsigned int empty(struct page_block *b, unsigned int stripe,
-			  uint64_t mask)
+unsigned int pageset_let_go(struct pageset *s, struct page_block *b,
+			    unsigned int stripe, uint64_t mask)
 {
 	unsigned int faults = b->faults[stripe], left;
 
+	renew(s, b);
+	b->gone[stripe] |= b->faulted[stripe] & mask;
 	b->undone[stripe] |= b->faulted[stripe] & mask;
 	b->faulted[stripe] &= ~mask;
 	b->fresh[stripe] &= ~mask;
@@ -205,35 +209,6 @@ static unsigned int empty(struct page_block *b, unsigned int stripe,
 	for (int i = 0; i < BLOCK_WORDS; i++)
 		b->present += b->faults[i];
 	return faults - b->faults[stripe];
-}
-
-unsigned int pageset_let_go(struct pageset *s, struct page_block *b,
-			    unsigned int stripe, uint64_t mask)
-{
-	renew(s, b);
-	b->gone[stripe] |= b->faulted[stripe] & mask;
-	return empty(b, stripe, mask);
-}
-
-unsigned int pageset_recheck(struct pageset *s, struct page_block *b,
-			     unsigned int stripe, uint64_t mask)
-{
-	renew(s, b);
-	b->rechecked[stripe] |= mask;
-	for (uint64_t m = mask; m && b->users; m &= m - 1) {
-		uint8_t *n = &b->users->tries[stripe * 64 +
-					      (unsigned int)__builtin_ctzll(m)];
-
-		*n = (uint8_t)(*n + (*n < UINT8_MAX));
-	}
-	empty(b, stripe, mask);
-	return (unsigned int)__builtin_popcountll(mask);
-}
-
-uint64_t pageset_single(const struct page_block *b, unsigned int stripe)
-{
-	return b->users ? b->faulted[stripe] & b->seen[stripe] &
-				  ~b->several[stripe] : 0;
 }
 
 uint64_t pageset_mask(const struct page_block *b, unsigned int stripe,
@@ -252,64 +227,26 @@ uint64_t pageset_mask(const struct page_block *b, unsigned int stripe,
 	return mask;
 }
 
-/* 1: by a task that is not known to have used the page before. */
-static int is_new_user(struct page_block *b, unsigned int p, uint32_t tid)
-{
-	uint16_t user = (uint16_t)(tid % UINT16_MAX + 1), *first;
-
-	if (!b->users)
-		b->users = calloc(1, sizeof(*b->users));
-	if (!b->users)
-		return 0;
-	first = &b->users->task[p];
-	if (!*first)
-		*first = user;
-	return *first != user;
-}
-
-struct page_record pageset_record(struct pageset *s, uint64_t addr,
-				  enum page_fault f, uint32_t tid, int write)
+uint16_t pageset_weigh(struct pageset *s, uint64_t addr, enum page_fault f,
+		       int *ours)
 {
 	struct page_block *b = pageset_block(s, addr, 0);
 	unsigned int p = page_of(addr), w = p / 64;
-	uint64_t bit = 1ull << (p % 64);
-	struct page_record r = { .weight = 1, .ours = 1, .told = 1 };
-	int later = f == PAGE_AGAIN || f == PAGE_UNSHARED, other, first_write;
-	uint16_t full = 1;
+	uint64_t bit = 1ull << (p % 64), before;
+	int later = f == PAGE_AGAIN || f == PAGE_UNSHARED;
 
-	if (!b)
-		return r;
-	r.undone = (b->undone[w] & bit) != 0;
+	*ours = 1;
+	if (s->weight <= 1 || !b)
+		return 1;
 	renew(s, b);
-	other = is_new_user(b, p, tid);
-	r.found = other && !(b->several[w] & bit);
-	if (other)
-		b->several[w] |= bit;
-	r.same = !r.found && !(b->several[w] & bit) && f == PAGE_REPEATED;
-	b->found += (uint32_t)r.found;
-	first_write = write && !(b->wrote[w] & bit);
-	if (write)
-		b->wrote[w] |= bit;
-	if (s->weight > 1) {
-		r.ours = (b->gone[w] & bit) != 0;
-		if (r.ours && b->large >> w & 1)
-			full = s->weight;
-	}
-	r.weight = full;
-	if (b->rechecked[w] & bit) {
-		r.ours = 0;
-		r.again = 1;
-		r.told = other || first_write;
-		/* A write behind a read would have shown without the recheck. */
-		if (!first_write || !(b->recent[w] & bit))
-			r.weight = 0;
-		return r;
-	}
-	if (s->weight > 1 && b->large >> w & 1 && !r.ours && later &&
-	    !(b->recent[w] & bit))
-		r.weight = 0;
+	before = b->recent[w] & bit;
 	b->recent[w] |= bit;
-	return r;
+	*ours = (b->gone[w] & bit) != 0;
+	if (!(b->large >> w & 1))
+		return 1;
+	if (*ours)
+		return s->weight;
+	return !later || before;
 }
 
 void pageset_prefill(struct pageset *s, uint64_t start, uint64_t end,
@@ -440,11 +377,6 @@ static void clear_block(struct page_block *b, void *arg)
 		memset(b->undone, 0, sizeof(b->undone));
 		memset(b->gone, 0, sizeof(b->gone));
 		memset(b->recent, 0, sizeof(b->recent));
-		memset(b->rechecked, 0, sizeof(b->rechecked));
-		memset(b->wrote, 0, sizeof(b->wrote));
-		memset(b->several, 0, sizeof(b->several));
-		free(b->users);
-		b->users = NULL;
 		free(b->nodes);
 		b->nodes = NULL;
 		memset(b->exists, 0, sizeof(b->exists));
@@ -464,11 +396,6 @@ static void clear_block(struct page_block *b, void *arg)
 		b->undone[p / 64] &= ~bit;
 		b->gone[p / 64] &= ~bit;
 		b->recent[p / 64] &= ~bit;
-		b->rechecked[p / 64] &= ~bit;
-		b->wrote[p / 64] &= ~bit;
-		b->several[p / 64] &= ~bit;
-		if (b->users)
-			b->users->task[p] = 0;
 		if (b->nodes)
 			b->nodes[p] = 0;
 		b->exists[p / 64] &= ~bit;

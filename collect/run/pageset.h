@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sets of pages of one address space, in blocks of 2 MiB: memory grows with
- * the pages that were touched, at 34 bits each.
+ * the pages that were touched, at 9 bits each.
  */
 #ifndef MOCA_RUN_PAGESET_H
 #define MOCA_RUN_PAGESET_H
@@ -34,22 +34,6 @@ struct page_block {
 	uint8_t faults[BLOCK_WORDS];	/* as present, of a stripe */
 	uint64_t gone[BLOCK_WORDS];	/* had an entry, which the sweep let go */
 	uint64_t recent[BLOCK_WORDS];	/* faulted since the sweep */
-	/* Of rechecks (collect/fault/recheck.h), as long as `sweep` is the last. */
-	uint64_t rechecked[BLOCK_WORDS];	/* let go again in this interval */
-	uint64_t wrote[BLOCK_WORDS];	/* a write of this interval has a record */
-	uint8_t near;		/* this recheck has all of the block */
-	uint32_t found;		/* pages that a second task came to, since the
-				   last recheck */
-	uint32_t near_tried, near_found;	/* since it had all of the block */
-	uint64_t near_ns;	/* when that was */
-	uint64_t several[BLOCK_WORDS];	/* two tasks and more have used it */
-	struct page_users *users;	/* NULL: of no page */
-};
-
-/* Who used each page of a block first, and how often it was rechecked. */
-struct page_users {
-	uint16_t task[BLOCK_PAGES];	/* a hash of its number; 0: nobody is known */
-	uint8_t tries[BLOCK_PAGES];	/* in the interval of the block's sweep */
 };
 
 struct pageset;
@@ -76,6 +60,8 @@ enum page_fault {
 
 /* pageset_see, and what fault it was: by what it costs. */
 enum page_fault pageset_fault(struct pageset *s, uint64_t addr);
+/* Has a sweep undone a fault of the page? If not, its faults are the program's own. */
+int pageset_undone(struct pageset *s, uint64_t addr);
 /* A block is zapped: its present, faulted and fresh begin anew. */
 void pageset_zapped(struct page_block *b);
 
@@ -93,35 +79,13 @@ unsigned int pageset_let_go(struct pageset *s, struct page_block *b,
 uint64_t pageset_mask(const struct page_block *b, unsigned int stripe,
 		      uint64_t start, uint64_t end);
 /*
- * Let the pages of `mask` in a stripe of b go once more, behind a fault of this
- * interval. Returns how many they are.
+ * What a fault stands for, f being what pageset_fault said of it: `weight`, for
+ * a page that had an entry, of which the last sweep let go a sample; 1, for a
+ * page whose fault had to come, as it had no entry or is not sampled; 0, for a
+ * write to a page that was not let go. *ours: it was let go by the last sweep.
  */
-unsigned int pageset_recheck(struct pageset *s, struct page_block *b,
-			     unsigned int stripe, uint64_t mask);
-/* Pages of a stripe that have an entry, and of which one task alone is known. */
-uint64_t pageset_single(const struct page_block *b, unsigned int stripe);
-
-/* What a fault is for the trace. */
-struct page_record {
-	/*
-	 * What it stands for: the weight of the sweep, for a page that had an entry,
-	 * of which the last sweep let go a sample; 1, for a page whose fault had to
-	 * come, as it had no entry or is not sampled; 0, for a write to a page that
-	 * was not let go, and where a recheck made it come.
-	 */
-	uint16_t weight;
-	int ours;	/* the last sweep let the page go */
-	int undone;	/* a sweep or recheck did at some time: else its faults are the
-			   program's own */
-	int told;	/* it has a record: not the same task's use once more in an
-			   interval, which a recheck made show */
-	int again;	/* it came as a recheck let the page go */
-	int found;	/* the page is known to be used by two tasks from now on */
-	int same;	/* one task alone is known, as before */
-};
-/* Of a fault of task tid, f being what pageset_fault said of it. */
-struct page_record pageset_record(struct pageset *s, uint64_t addr,
-				  enum page_fault f, uint32_t tid, int write);
+uint16_t pageset_weigh(struct pageset *s, uint64_t addr, enum page_fault f,
+		       int *ours);
 /* Pages that nobody touched: they hold data, */
 enum page_filled {
 	FILLED_DATA,

@@ -201,12 +201,8 @@ struct fault {
 
 static unsigned int fault(struct pageset *s, uint64_t addr, struct fault *f)
 {
-	struct page_record r;
-
 	f->kind = pageset_fault(s, addr);
-	r = pageset_record(s, addr, f->kind, 1, 0);
-	f->ours = r.ours;
-	return r.weight;
+	return pageset_weigh(s, addr, f->kind, &f->ours);
 }
 
 static int t_weights(void)
