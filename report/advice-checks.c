@@ -6,6 +6,7 @@
 
 #include "lib/text/json.h"
 #include "lib/text/terminal.h"
+#include "lib/text/text.h"
 #include "report/advice.h"
 
 #define CLOSEST 4		/* rules that are told */
@@ -120,19 +121,43 @@ void advice_checks_print(const struct advice_view *v, int width)
 		print_most_remote(v, width);
 }
 
-/* A name of the program's is cut and made safe by whoever prints the line. */
+/* What may hold a name of the program's, or the trace's own words. */
+static void put(const char *text)
+{
+	text_name(stdout, text, 0);
+}
+
+static void put_line(const char *text)
+{
+	put(text);
+	putchar('\n');
+}
+
 static void print_first(const struct advice_view *v)
 {
 	const struct moca_finding *f = &v->advice->findings[0];
 	const struct moca_topology *t = &v->profile->topology;
 
-	printf("%s", f->title);
-	if (f->file && f->line)
-		printf(" (%s:%u)", f->file, f->line);
-	else if (f->object && *f->object->object->site)
-		printf(" (%.120s)", f->object->object->site);
-	printf("\n%s%s%s\n", f->fix, f->try_[0] ? " " : "",
-	       f->try_[0] ? f->try_[0] : "");
+	put(f->title);
+	if (f->file && f->line) {
+		printf(" (");
+		put(f->file);
+		printf(":%u)", f->line);
+	} else if (f->object && *f->object->object->site) {
+		char site[121];
+
+		snprintf(site, sizeof(site), "%s", f->object->object->site);
+		printf(" (");
+		put(site);
+		putchar(')');
+	}
+	putchar('\n');
+	put(f->fix);
+	if (f->try_[0]) {
+		putchar(' ');
+		put(f->try_[0]);
+	}
+	putchar('\n');
 	if (f->seconds > 0)
 		printf("predicted: %.2f s of CPU time less, %.0f %% of it; confidence %s\n",
 		       f->seconds, 100 * f->gain,
@@ -163,26 +188,29 @@ void advice_first_print(const struct advice_view *v)
 {
 	const struct moca_advice *a = v->advice;
 
-	if (a->failed)
-		printf("%s\n%s\n", a->failed, a->again);
-	if (a->count)
+	if (a->failed) {
+		put_line(a->failed);
+		put_line(a->again);
+	}
+	if (a->count) {
 		print_first(v);
-	else if (a->failed)
+	} else if (a->failed) {
 		puts("no rule found anything worth a change in what was recorded");
-	else if (a->undecided && !v->profile->counts)
-		printf(ADVICE_NOTHING " of %s: %u interval%s only\n%s%s",
-		       a->undecided,
+	} else if (a->undecided && !v->profile->counts) {
+		printf(ADVICE_NOTHING " of %s: %u interval%s only\n", a->undecided,
 		       (unsigned)v->profile->intervals,
-		       v->profile->intervals == 1 ? "" : "s",
-		       a->again ? a->again : "", a->again ? "\n" : "");
-	else if (!v->profile->accesses)
+		       v->profile->intervals == 1 ? "" : "s");
+		if (a->again)
+			put_line(a->again);
+	} else if (!v->profile->accesses) {
 		puts(ADVICE_NOTHING ": no access to data was recorded");
-	else if (a->undecided)
+	} else if (a->undecided) {
 		printf(ADVICE_NOTHING " of %s: moca summary's notes tell why\n",
 		       a->undecided);
-	else
+	} else {
 		printf(ADVICE_NONE ": none of %zu rules found anything worth a change\n",
 		       a->check_count);
+	}
 }
 
 void advice_checks_json(struct json *j, const struct advice_view *v)

@@ -299,7 +299,9 @@ void evidence_use(struct rules *r, struct moca_finding *f)
 		     o->object->threads == 1 ? "" : "s");
 	if (!o->watched_pages)
 		return;
-	finding_line(r, f->evidence,
+	/* Page mode may not see a second thread; exact counts do. */
+	finding_line(r, f->evidence, r->p->counts ?
+		     "%.0f %% of its pages are used by one thread only, %.0f %% by one thread and then by another, %.0f %% by threads in turn" :
 		     "at most %.0f %% of its pages are used by one thread only, %.0f %% by one thread and then by another, at least %.0f %% by threads in turn",
 		     100. * o->private_pages / o->pages,
 		     100. * o->migratory_pages / o->pages,

@@ -139,7 +139,8 @@ static void measure_blocks(const struct rules *r, struct churn *x)
 	 * longer than what is left without recording's own. */
 	least = advice_meta(r, "cost.program_user_ns") +
 		fmax(again - (double)x->huge, 0) * x->renew_ns;
-	x->cpu_ns = fmax(x->cpu_ns, least);
+	if (x->cpu_ns > 0)
+		x->cpu_ns = fmax(x->cpu_ns, least);
 }
 
 static void measure(const struct rules *r, struct churn *x)
@@ -162,7 +163,8 @@ static void measure(const struct rules *r, struct churn *x)
 	x->huge_known = huge_ns < HUGE_DEAR * touch_ns;
 	x->huge = (uint64_t)fmin(advice_meta(r, "cost.huge_asked"),
 				 (double)x->again);
-	x->cpu_ns = slower >= 1 ? advice_meta(r, "cost.cpu_ns") / slower : 0;
+	/* Below 1: recording spared more than it took. */
+	x->cpu_ns = slower > 0 ? advice_meta(r, "cost.cpu_ns") / slower : 0;
 }
 
 enum allocator { GLIBC, JEMALLOC, TCMALLOC, MIMALLOC };

@@ -153,6 +153,16 @@ int mapcall_madvise(struct ctx *x)
 	uint64_t start = x->a[0], end = start + PAGE_UP(x->a[1]);
 	int advice = x->a[2], err;
 
+	/* Of the program's own memory alone: what empties a file's copy is ours to do. */
+	if (!mapcall_on_memfd(x->mm, start, end) && advice != MADV_FREE &&
+	    advice != MADV_DONTNEED && advice != MADV_GUARD_INSTALL_NR &&
+	    advice != 24)
+		return run_own(x);
+	/* As of a file's pages before Linux 6.15; what lies behind could not be filled. */
+	if (advice == MADV_GUARD_INSTALL_NR && has_own_copy(x->mm, start, end)) {
+		x->ret = -EINVAL;
+		return 0;
+	}
 	switch (advice) {
 	case MADV_FREE:
 		x->a[2] = MADV_DONTNEED;

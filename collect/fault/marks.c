@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "lib/base/err.h"
 #include "lib/base/vec.h"
 
 #ifndef MLOCK_ONFAULT
@@ -84,7 +85,7 @@ int marks_apply(const struct marks *m, struct tracee_calls *c, uint64_t start,
 {
 	const struct mark *one = NULL;
 	uint64_t len = end - start;
-	long ret = 0;
+	long ret = 0, locked;
 	int err = 0;
 
 	for (size_t i = 0; i < m->count && !one; i++)
@@ -93,12 +94,22 @@ int marks_apply(const struct marks *m, struct tracee_calls *c, uint64_t start,
 	if (one && one->key)
 		ret = tracee_call(c, &err, SYS_pkey_mprotect, start, len, prot,
 				  one->key, 0, 0);
-	else if (prot != made)
+	/*
+	 * A key that was freed cannot be given again; that of memory that may only be
+	 * executed is the kernel's own, and comes by mprotect.
+	 */
+	if (!err && (one && one->key ? ret == -EINVAL : prot != made))
 		ret = tracee_call(c, &err, SYS_mprotect, start, len, prot, 0, 0,
 				  0);
 	/* The pages that exist are there: no other is to be made. */
-	if (!err && !ret && one && one->locked)
-		ret = tracee_call(c, &err, SYS_mlock2, start, len,
-				  MLOCK_ONFAULT, 0, 0, 0);
+	if (!err && !ret && one && one->locked) {
+		locked = tracee_call(c, &err, SYS_mlock2, start, len,
+				     MLOCK_ONFAULT, 0, 0, 0);
+		/* Its limit is lower now, or its right is gone: no reason to end it. */
+		if (!err && locked)
+			moca_warn("%lu KiB that process %d had locked are not any more: %s",
+				  len >> 10, c->task->pid,
+				  strerror((int)-locked));
+	}
 	return err ? err : (int)ret;
 }

@@ -32,7 +32,8 @@ void marks_free(struct marks *m);
 
 /*
  * [start, end), a part of one mapping and just mapped anew with protection `made`,
- * gets protection prot, and what m says of it. 0 or -errno.
+ * gets protection prot, and what m says of it, as far as the program may still have
+ * that. 0 or -errno.
  */
 int marks_apply(const struct marks *m, struct tracee_calls *c, uint64_t start,
 		uint64_t end, int made, int prot);

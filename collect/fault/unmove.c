@@ -66,14 +66,16 @@ static int on_memfd(const struct mm *mm, const struct vma *v)
 	       makedev(v->major, v->minor) == mm->memfd_dev;
 }
 
+/* *own: so many bytes from its begin are private now, also where it fails. */
 static int unmove_vma(struct mm *mm, struct tracee_calls *c,
 		      const struct vma *v, const struct marks *marks,
-		      char *buf)
+		      char *buf, uint64_t *own)
 {
 	uint64_t len = v->end - v->start, done;
 	long ret;
-	int err, gone;
+	int err, marked, gone;
 
+	*own = 0;
 	ret = tracee_call(c, &err, SYS_mmap, v->start, len,
 			  PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED |
@@ -86,8 +88,10 @@ static int unmove_vma(struct mm *mm, struct tracee_calls *c,
 		tracee_call(c, &gone, SYS_mmap, v->start + done, len - done,
 			    v->prot, MAP_SHARED | MAP_FIXED, mm->remote_fd,
 			    v->offset + done);
-	return err ? err : marks_apply(marks, c, v->start, v->end,
-				       PROT_READ | PROT_WRITE, v->prot);
+	*own = err ? done & PAGE_MASK : len;
+	marked = !*own ? 0 : marks_apply(marks, c, v->start, v->start + *own,
+					 PROT_READ | PROT_WRITE, v->prot);
+	return err ? err : marked;
 }
 
 /*
@@ -117,6 +121,7 @@ int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 {
 	struct marks marks = { 0 };
 	struct vma_list l;
+	uint64_t own;
 	char *buf;
 	int ret;
 
@@ -147,7 +152,7 @@ int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 		struct vma *v = &l.items[i];
 
 		if (on_memfd(mm, v))
-			ret = unmove_vma(mm, c, v, &marks, buf);
+			ret = unmove_vma(mm, c, v, &marks, buf, &own);
 	}
 	maps_free(&l);
 	marks_free(&marks);
@@ -215,8 +220,9 @@ int mm_unmove_range(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	}
 	for (size_t i = 0; i < l.count && !ret; i++) {
 		struct vma v = l.items[i];
-		uint64_t pos = v.start > start ? v.start : start;
+		uint64_t pos = v.start > start ? v.start : start, own;
 		struct region r;
+		int err = 0;
 
 		if (v.end > end)
 			v.end = end;
@@ -229,9 +235,12 @@ int mm_unmove_range(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 			v.end = r.end;
 			/* The certificate's view, while the pages exist. */
 			mm_settle(rec, mm, &r);
-			ret = unmove_vma(mm, c, &v, &marks, buf);
-			if (!ret)
-				ret = made_own(rec, mm, c, &r, v.prot, why);
+			ret = unmove_vma(mm, c, &v, &marks, buf, &own);
+			/* Taken for the memfd's, a sweep would empty it. */
+			r.end = r.start + own;
+			if (own)
+				err = made_own(rec, mm, c, &r, v.prot, why);
+			ret = ret ? ret : err;
 			v.end = l.items[i].end < end ? l.items[i].end : end;
 		}
 	}

@@ -281,6 +281,9 @@ static void describe_attached(struct moca_meta *m, pid_t pid)
 	if (!n || n == sizeof(words))
 		return;
 	words[n] = 0;
+	/* Who writes a shorter title over its arguments leaves bytes of 0 behind it. */
+	while (n > 1 && !words[n - 1] && !words[n - 2])
+		n--;
 	for (; at < n; at += strlen(words + at) + 1) {
 		word = words + at;
 		if (!*word)

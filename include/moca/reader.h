@@ -155,8 +155,7 @@ size_t moca_trace_task_count(const struct moca_trace *t);
 const struct moca_task *moca_trace_task(const struct moca_trace *t, size_t i);
 /*
  * The highest weight that a record may have, where sweeps took samples, or, if that
- * is higher, that one has: MOCA_WEIGHT_MAX and less. 1: nothing was sampled; records
- * may weigh 0 nevertheless, where rechecks made them show.
+ * is higher, that one has: MOCA_WEIGHT_MAX and less. 1: nothing was sampled.
  */
 unsigned moca_trace_top_weight(const struct moca_trace *t);
 /* 1: there are records that do not weigh 1. */

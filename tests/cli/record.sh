@@ -184,6 +184,10 @@ run "bad budget" 2 "$MOCA" record --budget 0 -- true && has "bad budget" "$tmp/e
 run "bad on-error" 2 "$MOCA" record --on-error perhaps -- true && has "bad on-error" "$tmp/err" 'continue or stop'
 sh -c 'while :; do sleep .1; done' 'a word' plain &
 busy=$!
+for ((i = 0; i < 600; i++)); do
+	tr '\0' ' ' <"/proc/$busy/cmdline" | grep -q 'a word plain' && break
+	sleep .1
+done
 "$MOCA" record -q -o "$tmp/attached" -p $busy &
 record=$!
 for ((i = 0; i < 600; i++)); do

@@ -340,6 +340,28 @@ static void limited(void)
 	both_write(p, 1024, 1);
 }
 
+/* What is locked may be locked no more when it is sealed: it keeps its contents. */
+static void unlockable(void)
+{
+	const struct rlimit none = { 0, 0 };
+	char *p = map_pages(64);
+
+	fill(p, 64, 1);
+	if (mlock(p, 64 * 4096ul))
+		UNSUPPORTED("mlock");
+	if (setrlimit(RLIMIT_MEMLOCK, &none))
+		UNSUPPORTED("a lower limit");
+	/* Root is above that limit. */
+	if (!getuid() && setuid(65534))
+		UNSUPPORTED("another user");
+	if (seal(p, 64))
+		UNSUPPORTED("mseal");
+	/* A sweep or two. */
+	pause_ms(120);
+	CHECK(filled(p, 64, 1));
+	both_write(p, 64, 1);
+}
+
 /* Its protection key stays. */
 static void keys(void)
 {
@@ -378,11 +400,13 @@ static const struct test_case cases[] = {
 	{ "own-data", own_data },
 	{ "locked", locked },
 	{ "limited", limited },
+	{ "unlockable", unlockable },
 	{ "keys", keys },
 	{ NULL, NULL },
 };
 
 int main(int argc, char **argv)
 {
+	await_recorder();
 	return cases_main(argc, argv, cases);
 }

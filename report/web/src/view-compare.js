@@ -24,7 +24,8 @@ const TOTALS = [["accesses", "Accesses to data", f.count], ["remote", "Remote, o
 /* Of structures: [key, button, how, is it a share] */
 const METRICS = [["accesses", "Accesses", f.count], ["pages", "Pages", f.count], ["remote", "Remote share", share, true], ["shared", "Share used in turn", share, true], ["bytes", "Bytes at the peak", f.bytes]];
 
-const named = (list, counts) => list.map((m) => m[0] === "accesses" && counts ? [m[0], "Loads and stores", ...m.slice(2)] : m);
+const named = (list, counts) => list.map((m) => !counts ? m : m[0] === "accesses" ? [m[0], "Loads and stores", ...m.slice(2)] :
+	[m[0], m[1].replace(", at least", ""), ...m.slice(2)]);
 
 function changed(a, b, isShare) {
 	if (a === b)
