@@ -163,7 +163,7 @@ static void measure(const struct rules *r, struct churn *x)
 	x->huge_known = huge_ns < HUGE_DEAR * touch_ns;
 	x->huge = (uint64_t)fmin(advice_meta(r, "cost.huge_asked"),
 				 (double)x->again);
-	/* Below 1: recording spared more than it took. */
+	/* A ratio below 1: the program took less CPU time recorded than by itself. */
 	x->cpu_ns = slower > 0 ? advice_meta(r, "cost.cpu_ns") / slower : 0;
 }
 

@@ -10,6 +10,7 @@
 #include "collect/fault/witness.h"
 
 #define MADV_COLLAPSE_NR 25
+#define MADV_DONTNEED_LOCKED_NR 24
 #define MADV_GUARD_INSTALL_NR 102
 /* Bytes of a huge page. */
 #define HUGE_SIZE (2ull << 20)
@@ -25,8 +26,9 @@ int mapcall_on_memfd(const struct mm *mm, uint64_t start, uint64_t end)
 	return 0;
 }
 
-/* Is all of it on the memfd, and no copy of a file? */
-static int is_memory(const struct mm *mm, uint64_t start, uint64_t end)
+/* Is each piece of [start, end) a region of that kind, without a hole? */
+static int all_are(const struct mm *mm, uint64_t start, uint64_t end,
+		   int (*kind)(const struct region *))
 {
 	struct region r;
 
@@ -34,11 +36,16 @@ static int is_memory(const struct mm *mm, uint64_t start, uint64_t end)
 		uint64_t at = start;
 
 		if (!moca_regions_next(&mm->regions, &start, end, &r) ||
-		    r.start != at || r.kind != REGION_MEMFD ||
-		    r.flags & REGION_FILE_COPY)
+		    r.start != at || !kind(&r))
 			return 0;
 	}
 	return 1;
+}
+
+/* On the memfd, and no copy of a file. */
+static int is_memory(const struct region *r)
+{
+	return r->kind == REGION_MEMFD && !(r->flags & REGION_FILE_COPY);
 }
 
 /* Is any of it a file's copy that is the program's own again? */
@@ -50,21 +57,6 @@ static int has_own_copy(const struct mm *mm, uint64_t start, uint64_t end)
 		if (filecopy_is_own(&r))
 			return 1;
 	return 0;
-}
-
-/* Is all of it? */
-static int is_own_copy(const struct mm *mm, uint64_t start, uint64_t end)
-{
-	struct region r;
-
-	while (start < end) {
-		uint64_t at = start;
-
-		if (!moca_regions_next(&mm->regions, &start, end, &r) ||
-		    r.start != at || !filecopy_is_own(&r))
-			return 0;
-	}
-	return 1;
 }
 
 static int do_discard(struct ctx *x, uint64_t start, uint64_t end)
@@ -90,12 +82,13 @@ static int do_discard(struct ctx *x, uint64_t start, uint64_t end)
 	 * where it is an error; who is attached to may have locked some before.
 	 */
 	if (x->a[2] == MADV_DONTNEED && !x->mm->locked && !x->rec->attach &&
-	    is_memory(x->mm, start, end))
+	    all_are(x->mm, start, end, is_memory))
 		x->ret = 0;
 	else
 		err = run_own(x);
 	/* Where it is sealed the kernel empties a file's pages, and no copy's. */
-	if (!err && x->ret == -EPERM && is_own_copy(x->mm, start, end))
+	if (!err && x->ret == -EPERM &&
+	    all_are(x->mm, start, end, filecopy_is_own))
 		x->ret = 0;
 	/* ENOMEM: some of it was unmapped, the rest was done. */
 	if (err || (failed(x->ret) && x->ret != -ENOMEM))
@@ -148,15 +141,21 @@ int mapcall_madvise_concerns(const struct ctx *x)
 	       has_own_copy(x->mm, start, end);
 }
 
+/* Does the advice empty pages? */
+static int discards(int advice)
+{
+	return advice == MADV_FREE || advice == MADV_DONTNEED ||
+	       advice == MADV_DONTNEED_LOCKED_NR ||
+	       advice == MADV_GUARD_INSTALL_NR;
+}
+
 int mapcall_madvise(struct ctx *x)
 {
 	uint64_t start = x->a[0], end = start + PAGE_UP(x->a[1]);
 	int advice = x->a[2], err;
 
-	/* Of the program's own memory alone: what empties a file's copy is ours to do. */
-	if (!mapcall_on_memfd(x->mm, start, end) && advice != MADV_FREE &&
-	    advice != MADV_DONTNEED && advice != MADV_GUARD_INSTALL_NR &&
-	    advice != 24)
+	/* Where nothing is on the memfd, the recorder is needed to empty copies of files. */
+	if (!mapcall_on_memfd(x->mm, start, end) && !discards(advice))
 		return run_own(x);
 	/* As of a file's pages before Linux 6.15; what lies behind could not be filled. */
 	if (advice == MADV_GUARD_INSTALL_NR && has_own_copy(x->mm, start, end)) {
@@ -169,7 +168,7 @@ int mapcall_madvise(struct ctx *x)
 		/* fall through */
 	case MADV_DONTNEED:
 	case MADV_GUARD_INSTALL_NR:
-	case 24: /* MADV_DONTNEED_LOCKED */
+	case MADV_DONTNEED_LOCKED_NR:
 		return do_discard(x, start, end);
 	case MADV_WIPEONFORK:
 	case MADV_KEEPONFORK:

@@ -95,8 +95,8 @@ int marks_apply(const struct marks *m, struct tracee_calls *c, uint64_t start,
 		ret = tracee_call(c, &err, SYS_pkey_mprotect, start, len, prot,
 				  one->key, 0, 0);
 	/*
-	 * A key that was freed cannot be given again; that of memory that may only be
-	 * executed is the kernel's own, and comes by mprotect.
+	 * EINVAL: the program freed the key, or it is the kernel's own key of memory that
+	 * may only be executed. mprotect gives the latter.
 	 */
 	if (!err && (one && one->key ? ret == -EINVAL : prot != made))
 		ret = tracee_call(c, &err, SYS_mprotect, start, len, prot, 0, 0,

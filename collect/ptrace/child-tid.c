@@ -21,8 +21,9 @@ uint64_t child_tid_takes(const struct recorder *rec, const struct task *t,
 }
 
 /*
- * On arm64 no register of the child tells: the first argument's holds its result,
- * and the kernel's own copy of it is of whatever call the clone was made by.
+ * On arm64 no register of the child has the place: the first argument's register holds
+ * clone's result. The kernel's copy of that register is the first argument of the call
+ * that made the child, which the stub makes with another one than the program's.
  */
 static void take_from_maker(struct task *maker, struct task *child)
 {

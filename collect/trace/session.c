@@ -66,7 +66,7 @@ static int open_directory(struct tracer_session *s)
 	int err;
 
 	if (s->opt.beside) {
-		/* Streams of lower numbers are the samplers'. */
+		/* The samplers of rates write the streams below MOCA_OWN_STREAMS. */
 		s->next_stream = MOCA_OWN_STREAMS;
 		s->dir = strdup(s->opt.dir);
 		return s->dir ? 0 : -ENOMEM;

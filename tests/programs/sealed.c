@@ -340,7 +340,7 @@ static void limited(void)
 	both_write(p, 1024, 1);
 }
 
-/* What is locked may be locked no more when it is sealed: it keeps its contents. */
+/* Locked memory is sealed when the limit no longer allows the lock: its contents stay. */
 static void unlockable(void)
 {
 	const struct rlimit none = { 0, 0 };

@@ -491,7 +491,7 @@ int main(void)
 	reserved();
 	share();
 	session_close(&keep);
-	/* Of one session none can be kept back. */
+	/* A limit of one session leaves no place to reserve for root. */
 	share_out("1", 1, 1);
 	parameter("allow_own", "0");
 	return failures != 0;
